@@ -49,8 +49,7 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     ----------
     path
         A file with ``NAME SCORE (LOW, HIGH)`` a line, where lines of plus signs are borders between clusters and the
-        range of ranks may be missing; or CSV whose first line names the columns ``system`` and ``score``. Plain or
-        compressed; ``-`` is standard input.
+        range of ranks may be missing. Plain or compressed; ``-`` is standard input.
 
     Returns
     -------
@@ -72,17 +71,19 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     """
     name = name_of(path)
     lines = read_text_lines(path)
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
+    if not any(map(str.strip, lines)):
         raise DataError(f"{name} is empty; official scores have NAME SCORE per line")
-    titles = [title.strip().strip('"').lower() for title in first.split(",")]
-    rows = _from_csv(lines, name) if {"system", "score"} <= set(titles) else _from_lines(lines, name)
     scores: dict[str, float] = {}
     seen: dict[str, int] = {}
-    for number, system, text in rows:
-        score = finite(text)
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or _BORDER.fullmatch(line):
+            continue
+        match = _SCORE.fullmatch(line)
+        if match is None:
+            raise DataError(f"{name}:{number}: a line must be NAME SCORE (LOW, HIGH) or plus signs, not {shown(line)}")
+        system, score = match["name"], finite(match["score"])
         if score is None:
-            raise DataError(f"{name}:{number}: the score must be a finite number, not {shown(text)}")
+            raise DataError(f"{name}:{number}: the score must be a finite number, not {shown(match['score'])}")
         if system in scores:
             raise DataError(
                 f"{name}:{number}: the system {shown(system)} has a score in line {seen[system]} already; "
@@ -93,31 +94,6 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     if not scores:
         raise DataError(f"{name} has no scores; official scores have NAME SCORE per line")
     return scores
-
-
-def _from_lines(lines: list[str], name: str) -> Iterator[tuple[int, str, str]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or _BORDER.fullmatch(line):
-            continue
-        match = _SCORE.fullmatch(line)
-        if match is None:
-            raise DataError(f"{name}:{number}: a line must be NAME SCORE (LOW, HIGH) or plus signs, not {shown(line)}")
-        yield number, match["name"], match["score"]
-
-
-def _from_csv(lines: list[str], name: str) -> Iterator[tuple[int, str, str]]:
-    rows = delimited_rows((f"{line}\n" for line in lines), name, ",")
-    line, header = next(rows)
-    titles = [title.strip().lower() for title in header]
-    for title in ("system", "score"):
-        if titles.count(title) > 1:
-            raise DataError(f"{name}:{line}: there are {titles.count(title)} columns {title}; leave only one of them")
-    system, score = titles.index("system"), titles.index("score")
-    for number, row in rows:
-        check_width(row, header, f"{name}:{number}")
-        if not row[system].strip():
-            raise DataError(f"{name}:{number}: the system is empty; every line names one")
-        yield number, row[system], row[score]
 
 
 def read_assessments(path: PathLike) -> list[float]:
