@@ -666,27 +666,22 @@ class LineStream:
         return cls(references=references, weights=weights, systems=systems, source=source).counted()
 
     @property
-    def paths(self) -> list[PathLike]:
-        """All files: those of references, weights, outputs and messages."""
-        sources = [] if self.source is None else [self.source]
-        return [*self.references, *self.weights, *self.systems.values(), *sources]
+    def given(self) -> list[tuple[PathLike, Role]]:
+        """All files, and what each is: references, weights, outputs and messages."""
+        found: list[tuple[PathLike, Role]] = [(path, "references") for path in self.references]
+        found += [(path, "text") for path in self.weights]
+        found += [(path, "outputs") for path in self.systems.values()]
+        return [*found, (self.source, "text")] if self.source is not None else found
 
     @property
-    def roles(self) -> list[Role]:
-        """What each of `paths` is."""
-        found: list[tuple[Role, int]] = [
-            ("references", len(self.references)),
-            ("text", len(self.weights)),
-            ("outputs", len(self.systems)),
-            ("text", self.source is not None),
-        ]
-        return [role for role, count in found for _ in range(count)]
+    def paths(self) -> list[PathLike]:
+        """All files: those of references, weights, outputs and messages."""
+        return [path for path, _ in self.given]
 
     @property
     def fields(self) -> list[tuple[str, ...]]:
         """What is looked at in records of each of `paths`."""
-        outputs = [OUTPUT_FIELDS] * (len(self.paths) - len(self.references))
-        return [*[REFERENCE_FIELDS] * len(self.references), *outputs]
+        return [REFERENCE_FIELDS if role == "references" else OUTPUT_FIELDS for _, role in self.given]
 
     def counted(self, mapped: Mapped = mapped_here) -> LineStream:
         """Return the same with its rows counted, wherever that is done.
@@ -696,7 +691,7 @@ class LineStream:
         DataError
             If a file cannot be used, or they have different numbers of rows.
         """
-        columns = counted_columns(self.paths, mapped, self.roles)
+        columns = counted_columns(self.paths, mapped, [role for _, role in self.given])
         self._check_forms(columns)
         head = columns[0]
         weighted = bool(self.weights)
@@ -749,20 +744,17 @@ class LineStream:
 
     def _check_forms(self, columns: Sequence[CountedColumn]) -> None:
         """Refuse records where only texts can stand."""
-        outputs = len(self.references) + len(self.weights)
-        records = {*range(outputs, outputs + len(self.systems)), *([0] if outputs == 1 else [])}
-        for number, column in enumerate(columns):
-            if column.form != "text" and number not in records:
+        alone = len(self.references) == 1 and not self.weights
+        for column, (_, role) in zip(columns, self.given, strict=True):
+            if column.form != "text" and role != "outputs" and not (role == "references" and alone):
                 raise DataError(f"{column.name} holds records, but here it must be text, one per line")
 
     def _check_lengths(self, lengths: Sequence[int]) -> None:
         """Refuse files with different numbers of rows."""
         first, segments = name_of(self.references[0]), lengths[0]
-        outputs = range(len(self.references) + len(self.weights), len(lengths) - (self.source is not None))
-        others = [number for number in range(1, len(lengths)) if number not in outputs]
-        for number in [*others, *outputs]:
-            name, lines = name_of(self.paths[number]), lengths[number]
-            if number not in outputs:
+        found = [(name_of(path), role, lines) for (path, role), lines in zip(self.given, lengths, strict=True)]
+        for name, role, lines in sorted(found, key=lambda each: each[1] == "outputs"):
+            if role != "outputs":
                 check_length(name, lines, first, segments)
             elif lines != segments:
                 raise DataError(

@@ -123,15 +123,10 @@ def in_pair(system: str, shown_pair: str | None, pair: str, *, any_pair: bool) -
         return pair.startswith(f"{system}:") or pair.endswith(f":{system}")
     if shown_pair is None:
         return False
-    if shown_pair == pair:
-        return True
     # Not split at the colon: the name of a system may hold one.
-    turned = []
-    if shown_pair.startswith(f"{system}:"):
-        turned.append(f"{shown_pair.removeprefix(f'{system}:')}:{system}")
-    if shown_pair.endswith(f":{system}"):
-        turned.append(f"{system}:{shown_pair.removesuffix(f':{system}')}")
-    return pair in turned
+    others = [shown_pair.removeprefix(f"{system}:")] if shown_pair.startswith(f"{system}:") else []
+    others += [shown_pair.removesuffix(f":{system}")] if shown_pair.endswith(f":{system}") else []
+    return any(pair in (shown_pair, f"{other}:{system}", f"{system}:{other}") for other in others)
 
 
 def mean_of_means(totals: Sequence[tuple[Score, int]]) -> Fraction:

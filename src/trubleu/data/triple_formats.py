@@ -335,15 +335,13 @@ class ParquetTriples:
         self._columns = [field for field in FIELDS if field in schema]
         self._check(schema)
 
-    def batches(
-        self, size: Size, passed: int, *, contexts: bool, first: int = 0, count: int | None = None
-    ) -> Iterator[list[Any]]:
-        """Yield rows as records, in lists.
+    def rows(self, size: Size, passed: int, contexts: bool, first: int = 0, count: int | None = None) -> _Opened:
+        """Return rows to be read.
 
         Parameters
         ----------
         size
-            How many rows to yield at once at most; a function is asked before each time.
+            How many rows to read at once at most; a function is asked before each time.
         passed
             How many rows to pass over, of those after ``first``.
         contexts
@@ -357,19 +355,18 @@ class ParquetTriples:
                 f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
             )
         wanted = [field for field in self._columns if contexts or field != "context"]
-        at = first + passed
-        while at < last:
-            # Slices end at the same rows wherever reading begins, and so do the batches after that.
-            end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
-            with damage_named(self._name):
-                records = self._lazy.select(wanted).slice(at, end - at).collect().rows(named=True)
-            yield from _in_batches(records, size)
-            at = end
 
-    def opened(self, size: Size, passed: int, contexts: bool, first: int = 0, count: int | None = None) -> _Opened:
-        """Return rows to be read; the parameters are those of `batches`."""
-        batches = self.batches(size, passed, contexts=contexts, first=first, count=count)
-        return _Opened(batches, lambda row, _place: _one_turn(row), lambda number, _: f"{self._name}: row {number}")
+        def batches() -> Iterator[list[Any]]:
+            at = first + passed
+            while at < last:
+                # Slices end at the same rows wherever reading begins, and so do the batches after that.
+                end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
+                with damage_named(self._name):
+                    records = self._lazy.select(wanted).slice(at, end - at).collect().rows(named=True)
+                yield from _in_batches(records, size)
+                at = end
+
+        return _Opened(batches(), lambda row, _place: _one_turn(row), lambda number, _: f"{self._name}: row {number}")
 
     def _check(self, schema: Any) -> None:
         polars = self._polars
@@ -511,7 +508,7 @@ def _open_part(
 ) -> _Opened:
     """Open a file whose rows were counted."""
     if part.form == "parquet":
-        return ParquetTriples(part.path, rows.name).opened(size, passed, rows.contexts, part.first, part.count)
+        return ParquetTriples(part.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
     stack.enter_context(reading(part.name))
     stream = stack.enter_context(open_binary(part.path))
     stream.seek(part.byte)
@@ -532,7 +529,7 @@ def _open_whole(
         whole = None if plain else stream.read()
         table = ParquetTriples(part.path if whole is None else whole, rows.name)
         total = (size_of(part.path) or 0) if whole is None else len(whole)
-        source = table.opened(size, passed, rows.contexts)
+        source = table.rows(size, passed, rows.contexts)
         return source._replace(position=lambda end: total * end // table.height, size=total)
     if format_of(rows.name) in _READ_WHOLE:
         cells = table_rows(stream, rows.name)
