@@ -22,7 +22,7 @@ from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
 from trubleu.files.paths import base_name, format_of, name_of
-from trubleu.files.tables import find_fields, read_table, tell_fields
+from trubleu.files.tables import read_table, table_rows, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trubleu.data.outputs import Outputs
     from trubleu.data.references import References
     from trubleu.files.paths import PathLike
-    from trubleu.files.tables import TextTable
+    from trubleu.files.tables import Table
 
 
 Role = Literal["item", "gold", "practice"]
@@ -352,7 +352,7 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
         return
     with open_bytes(path) as stream:
         if form in ("csv", "xlsx"):
-            yield from _from_rows(read_table(stream, name))
+            yield from _from_rows(read_table(table_rows(stream, name), name))
             return
         if is_parquet(stream, name):
             table = read_parquet(stream, name, _FIELDS)
@@ -361,26 +361,23 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
                     f"{name}: there is neither a column references (candidates, a row per segment) nor response "
                     f"(triples); columns found: {some(table.names) or 'none'}"
                 )
-            for row, record in enumerate(table.rows()):
-                yield table.place(row), table.default_id(row), _from_parquet(record)
+            for row, (place, record) in enumerate(table.rows()):
+                yield place, table.default_id(row), _from_parquet(record)
             return
         for place, record in parse_objects(chain.from_iterable(split_lines(stream, name)), name):
             yield place, base_name(place), record
 
 
-def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _from_rows(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the segments of a table with one row per text, in the columns id, text, message and origin."""
     titles = {field: REFERENCE_TITLES[field] for field in ("id", "text", "message", "origin")}
-    found = find_fields(table.titles, titles, None, f"{table.name}: the first row", option="")
-    if "text" not in found:
-        raise DataError(
-            f"{table.name}: the first row names no column of texts, only {some(table.titles)}; call it text"
-        )
-    tell_fields(found, table.name)
-    columns = {field: table.column(names[0]) for field, names in found.items()}
+    found = table.find(titles, option="")
+    tell_fields(found, table.source)
+    columns = {field: table.columns[names[0]] for field, names in found.items()}
     segments: dict[str, tuple[str, dict[str, Any]]] = {}
-    for row, place in enumerate(table.places):
-        identity = columns["id"][row] if "id" in columns else f"{base_name(table.name)}:{row + 1}"
+    for row in range(table.height):
+        place = table.place(row)
+        identity = columns["id"][row] if "id" in columns else table.default_id(row)
         message = columns["message"][row] or None if "message" in columns else None
         first, record = segments.setdefault(identity, (place, {"message": message, "references": []}))
         if message is not None and record["message"] != message:
