@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import some
-from trubleu.execution import engine as engine_named
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
 from trubleu.judge.pairs.conditions import (
@@ -27,7 +26,6 @@ from trubleu.judge.pairs.reference_pool import Library
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
 from trubleu.judge.pairs.sweeps import Sweeps
-from trubleu.judge.parallel import Where
 from trubleu.judge.replicates import Notes
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
@@ -38,10 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
-    from trubleu.execution import Engine
-    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Steps
-    from trubleu.files.paths import PathLike
     from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.scoring import GivenScores
@@ -65,9 +60,6 @@ def judge_pairs(
     scores: Sequence[SegmentScores] = (),
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
-    engine: Engine | None = None,
-    keep: PathLike | None = None,
-    cache: Cache | None = None,
     steps: Steps = no_steps,
 ) -> PairsReport:
     """Measure how well metrics agree with people, by the protocol of the ΔBLEU paper.
@@ -105,14 +97,6 @@ def judge_pairs(
         Those of them that are error rates; ones with the name of ours, such as ``ter``, are known.
     threads
         How many threads to use; None for all cores. It never changes a number.
-    engine
-        Where units are drawn and points of sweeps are scored, such as ``trubleu.execution.engine("local:8")``; no
-        number depends on it. This process, if none is given. It is left open.
-    keep
-        A folder for what comes of each slice of draws and each point, all workers': those that are found there by what
-        they and all else hold are not made again, whatever the engine.
-    cache
-        How it is kept: with which key, and whether what is there is used.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -141,7 +125,6 @@ def judge_pairs(
     chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
     wanted = parse_pairs(pairs, names)
     dropping = systems_named(drop_equal, names)
-    where = Where.of(engine or engine_named(threads=threads), keep, cache)
     held = HeldWarnings()
     try:
         with held.of_part():
@@ -169,7 +152,7 @@ def judge_pairs(
                 protocol=protocol,
                 scoring=scoring,
                 given=given,
-                observer=Observer(pairs=kept, where=where),
+                observer=Observer(pairs=kept, threads=threads),
                 steps=steps,
                 notes=notes,
                 common=common,
@@ -204,7 +187,7 @@ class _Study:
         over_segments, over_systems = self.observer.coefficients(
             columns, replicates, pair_counts=self._pair_counts(replicates.draws), progress=advance
         )
-        units = len(self.observer.units(shuffles))
+        units = self.observer.units(shuffles)
         tried = [
             Replicates(
                 measure=column.measure,

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from trubleu.data.weights import weight_problem
 from trubleu.errors import UsageError, counted, nearest
-from trubleu.execution import engine as engine_named
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
-from trubleu.judge.parallel import Where
 from trubleu.judge.replicates import Notes, ends_of
 from trubleu.judge.wmt.measures import (
     LEVEL_NAMES,
@@ -43,10 +41,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trubleu.execution import Engine
-    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Steps
-    from trubleu.files.paths import PathLike
     from trubleu.judge.replicates import Ends
     from trubleu.judge.wmt.results import Identical, Resample, ScoredTask
     from trubleu.judge.wmt.scores import MetricScores
@@ -67,9 +62,6 @@ def judge_wmt(
     unrated_as: float | None = None,
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
-    engine: Engine | None = None,
-    keep: PathLike | None = None,
-    cache: Cache | None = None,
     steps: Steps = no_steps,
 ) -> WmtReport:
     """Judge metrics as the metrics tasks of WMT do, in one or more language pairs.
@@ -99,14 +91,6 @@ def judge_wmt(
         Metrics in files of scores for which that is so; our own know it.
     threads
         How many threads to use; None for all cores. It never changes a number.
-    engine
-        Where outputs are scored, resampled and permuted, such as ``trubleu.execution.engine("local:8")``; no number
-        depends on it. This process, if none is given. It is left open.
-    keep
-        A folder for what comes of each part of that work, all workers': parts that are found there by what they and
-        all else hold are not made again, whatever the engine.
-    cache
-        How it is kept: with which key, and whether what is there is used.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -140,7 +124,6 @@ def judge_wmt(
     )
     _check(tasks, metrics, setting, lower_is_better)
     notes = Notes()
-    where = Where.of(engine or engine_named(threads=threads), keep, cache)
     measured: list[Measured] = []
     points: list[Points] = []
     systems: list[SystemScoreRow] = []
@@ -150,12 +133,12 @@ def judge_wmt(
     for each_task in tasks:
         task = each_task.rated(unrated_as, notes)
         with held.of_part():  # every system meets the same warning of a metric again
-            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, where=where, steps=steps)
+            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, threads=threads, steps=steps)
         work = Work(
             language_pair=task.language_pair,
             setting=setting,
             notes=notes,
-            where=where,
+            threads=threads,
             steps=steps,
             signatures={each.name: each.signature for each in found},
         )
@@ -185,7 +168,7 @@ def judge_wmt(
     rank = {name: place for place, name in enumerate(names)}
     measured.sort(key=lambda each: (order[each.level], rank[each.metric]))
     _tell_intervals([ends_of(each.replicates, confidence) for each in measured], notes)
-    differences = differences_of(measured, points, setting, notes, where=where, steps=steps)
+    differences = differences_of(measured, points, setting, notes, steps)
     return WmtReport(
         agreements=tuple(_row(each, confidence) for each in measured),
         differences=differences,
