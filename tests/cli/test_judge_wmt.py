@@ -92,7 +92,7 @@ def test_the_verdict_comes_first(run: Run) -> None:
     assert code == 0
     first, second, empty, *_ = out.splitlines()
     assert first.startswith("System level: ")
-    assert " agrees best with people, Pearson r 0.9" in first
+    assert " agrees best with people, Pearson r .9" in first
     assert second.startswith("Segment level, ranked pairs: ")
     assert " significantly better than " in second
     assert empty == ""

@@ -168,7 +168,7 @@ def _check_extras(options: argparse.Namespace) -> None:
 def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
     if options.report is not None:
         from trubleu.files.writer import atomic_writer
-        from trubleu.render.judge_page import render_judge_page
+        from trubleu.render.judge_pairs import render_judge_page
 
         page = render_judge_page(report, browse=options.browse)
         with atomic_writer(options.report) as file:

@@ -206,7 +206,7 @@ def _system_replicates(
     kept: NDArray[np.int64],
 ) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Return the resamples of each metric's coefficients, by metric and statistic."""
-    draws = work.draws("systems", len(resampled))
+    draws = work.draws("systems", sum(each != "systems" for each in resampled.values()))
     drawn = None
     if work.setting.resample != "segments":
         drawn = draw_counts(len(people), draws.count, work.system_seed)
