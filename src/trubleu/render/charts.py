@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 LIGHT: Final = ("#0072b2", "#c8500a", "#00805d", "#aa3377", "#8a6a00", "#4b5ec7", "#55555e")
 DARK: Final = ("#5db7ee", "#f59b5b", "#3fce9f", "#ee9ccb", "#e3c04c", "#a3b0ff", "#c6c6d0")
 
-MARKERS: Final = ("circle", "square", "triangle", "diamond", "cross", "down", "plus", "star")
-"""One more than there are colours, so that their combinations repeat late."""
+MARKERS: Final = ("circle", "square", "triangle", "diamond", "down")
+"""Of another number than colours, so that their combinations repeat late."""
 
 _ROUNDING: Final = 1e-9
 
@@ -562,24 +562,11 @@ def _marker(number: int, x: float, y: float) -> str:
         "triangle": ((0, -r * 1.3), (r * 1.2, r), (-r * 1.2, r)),
         "down": ((0, r * 1.3), (r * 1.2, -r), (-r * 1.2, -r)),
         "diamond": ((0, -r * 1.4), (r * 1.4, 0), (0, r * 1.4), (-r * 1.4, 0)),
-        "plus": tuple(_cross(r * 1.3, r * 0.45)),
-        "cross": tuple(_turned(_cross(r * 1.3, r * 0.45), 45)),
-        "star": tuple(_turned([(0.0, -r * (1.5 if corner % 2 == 0 else 0.6))], 36 * corner)[0] for corner in range(10)),
     }
     kind = MARKERS[number % len(MARKERS)]
     if kind == "circle":
         return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
     return _polyline([(x + dx, y + dy) for dx, dy in steps[kind]]) + "Z"
-
-
-def _cross(arm: float, half: float) -> list[tuple[float, float]]:
-    quarter = [(-half, -arm), (half, -arm), (half, -half)]
-    return [corner for turn in range(4) for corner in _turned(quarter, 90 * turn)]
-
-
-def _turned(points: Sequence[tuple[float, float]], degrees: float) -> list[tuple[float, float]]:
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    return [(x * cosine - y * sine, x * sine + y * cosine) for x, y in points]
 
 
 def _polyline(points: Sequence[tuple[float, float]]) -> str:
