@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from trubleu.errors import MissingExtraError, some
 from trubleu.judge.replicates import centred_p, ends_of
-from trubleu.judge.wmt.results import AVERAGE, DifferenceRow
+from trubleu.judge.wmt.results import AVERAGE, AgreementRow, DifferenceRow
 from trubleu.judge.wmt.statistics import (
     FEWEST,
     SEGMENT_STATISTICS,
@@ -49,19 +49,29 @@ LEVEL_NAMES: Final[dict[Level, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One statistic of one metric in one language pair; ``value`` is None where it is undefined."""
+class Measured(NamedTuple):
+    """One statistic of one metric in one language pair, its resamples, and what these draw."""
 
-    level: Level
-    language_pair: str
-    metric: str
-    statistic: str
-    value: float | None
-    n: int
+    row: AgreementRow
     replicates: NDArray[np.float64] | None
     resampled: str | None
-    signature: str | None
+
+    @classmethod
+    def of(
+        cls,
+        value: float | None,
+        replicates: NDArray[np.float64] | None,
+        resampled: str | None,
+        confidence: float,
+        **row: Any,
+    ) -> Measured:
+        """Return a statistic with its interval; without a value there is nothing else."""
+        if value is None or np.isnan(value):
+            value = replicates = resampled = None
+        low, high, undefined = ends_of(replicates, confidence)
+        drawn = None if low is None else resampled
+        found = AgreementRow(value=value, low=low, high=high, resampled=drawn, undefined=undefined, **row)
+        return cls(found, replicates, resampled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,17 +115,17 @@ class Work:
         replicates: NDArray[np.float64] | None,
         resampled: str | None,
     ) -> Measured:
-        """Return a statistic; without a value there is nothing else."""
-        defined = value is not None and not np.isnan(value)
-        return Measured(
+        """Return a statistic of this language pair."""
+        return Measured.of(
+            value,
+            replicates,
+            resampled,
+            self.setting.confidence,
             level=level,
             language_pair=self.language_pair,
             metric=metric,
             statistic=statistic,
-            value=value if defined else None,
             n=n,
-            replicates=replicates if defined else None,
-            resampled=resampled if defined else None,
             signature=self.signatures.get(metric),
         )
 
@@ -260,9 +270,9 @@ def _tau(counts: NDArray[np.float64], variant: str) -> NDArray[np.float64]:
 def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured], constant: Container[str]) -> None:
     place = f"{work.language_pair}, rankings"
     undefined: dict[str, list[str]] = {}
-    for each in found:
-        if each.value is None:
-            undefined.setdefault(each.metric, []).append(each.statistic)
+    for row, *_ in found:
+        if row.value is None:
+            undefined.setdefault(row.metric, []).append(row.statistic)
     if undefined and not len(pairs):
         work.notes.warn(f"{place}: none are left, so τ is undefined; use the names of the outputs and segments")
         return
@@ -326,15 +336,6 @@ FEWEST_SHARED: Final = 4
 """Points below which Williams' test is undefined."""
 
 
-class _Defined(NamedTuple):
-    """A statistic of one metric that is defined."""
-
-    metric: str
-    value: float
-    replicates: NDArray[np.float64] | None
-    resampled: str | None
-
-
 def differences_of(
     measured: Sequence[Measured],
     points: Sequence[Points],
@@ -343,11 +344,11 @@ def differences_of(
     steps: Steps,
 ) -> tuple[DifferenceRow, ...]:
     """Return a row for each pair of metrics and each test that their level has."""
-    by_place: dict[tuple[Level, str, str], dict[str, _Defined]] = {}
+    by_place: dict[tuple[Level, str, str], dict[str, Measured]] = {}
     for each in measured:
-        if each.value is not None and each.statistic in ("pearson", setting.tau):
-            found = _Defined(each.metric, each.value, each.replicates, each.resampled)
-            by_place.setdefault((each.level, each.language_pair, each.statistic), {})[each.metric] = found
+        row = each.row
+        if row.value is not None and row.statistic in ("pearson", setting.tau):
+            by_place.setdefault((row.level, row.language_pair, row.statistic), {})[row.metric] = each
     clouds = {(each.level, each.language_pair): each for each in points}
     covered: dict[tuple[str, str, str], set[str]] = {}
     for (level, language_pair, statistic), metrics in by_place.items():
@@ -358,7 +359,8 @@ def differences_of(
             (x, y)
             for x, y in combinations(metrics.values(), 2)
             # Averages over different language pairs are no difference between metrics.
-            if language_pair != AVERAGE or covered[level, statistic, x.metric] == covered[level, statistic, y.metric]
+            if language_pair != AVERAGE
+            or covered[level, statistic, x.row.metric] == covered[level, statistic, y.row.metric]
         ]
         for (level, language_pair, statistic), metrics in by_place.items()
     }
@@ -377,10 +379,10 @@ def differences_of(
                     DifferenceRow(
                         level=level,
                         language_pair=language_pair,
-                        metric_x=x.metric,
-                        metric_y=y.metric,
+                        metric_x=x.row.metric,
+                        metric_y=y.row.metric,
                         statistic=statistic,
-                        difference=x.value - y.value,
+                        difference=_difference(x, y),
                         low=ends.low,
                         high=ends.high,
                         test=test,
@@ -404,7 +406,11 @@ def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else next(corrected) for p in p_values]
 
 
-def _replicates(x: _Defined, y: _Defined) -> NDArray[np.float64] | None:
+def _difference(x: Measured, y: Measured) -> float:
+    return (x.row.value or 0.0) - (y.row.value or 0.0)
+
+
+def _replicates(x: Measured, y: Measured) -> NDArray[np.float64] | None:
     # Metrics whose intervals draw different things have no resample in common.
     if x.replicates is None or y.replicates is None or x.resampled != y.resampled:
         return None
@@ -413,24 +419,24 @@ def _replicates(x: _Defined, y: _Defined) -> NDArray[np.float64] | None:
 
 
 def _p_value(
-    x: _Defined, y: _Defined, cloud: Points | None, test: str, setting: WmtSetting, notes: Notes
+    x: Measured, y: Measured, cloud: Points | None, test: str, setting: WmtSetting, notes: Notes
 ) -> float | None:
     if test == "bootstrap":
         replicates = _replicates(x, y)
         # Resamples that are too few for an interval are too few for a test.
         if replicates is None or ends_of(replicates, setting.confidence).low is None:
             return None
-        return centred_p(replicates, x.value - y.value)
+        return centred_p(replicates, _difference(x, y))
     if cloud is None:
         return None
     if test == "permutation":
-        scores = cloud.scores[x.metric], cloud.scores[y.metric]
+        scores = cloud.scores[x.row.metric], cloud.scores[y.row.metric]
         return permutation_of_metrics(*scores, cloud.human, trials=setting.resamples or TRIALS, seed=setting.seed).p
-    between = pearson(cloud.scores[x.metric], cloud.scores[y.metric])
+    between = pearson(cloud.scores[x.row.metric], cloud.scores[y.row.metric])
     if len(cloud.human) < FEWEST_SHARED or between is None:
         return None
     try:
-        return williams_test(x.value, y.value, between, len(cloud.human)).p
+        return williams_test(x.row.value or 0.0, y.row.value or 0.0, between, len(cloud.human)).p
     except MissingExtraError as error:
         notes.warn(f"p-values by Williams' test are left out: {error}")
         return None
