@@ -154,7 +154,6 @@ class LearningMetric(TextMetric):
     """
 
     uses_weights: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ("_corpus", "_learned")
     family: ClassVar[str]
     counted: ClassVar[Counted]
 
