@@ -206,12 +206,14 @@ def test_links(run: Run, folder: Path) -> None:
     name, link = first.split("\t")
     assert (name, link[: len("https://x.org/r8/r/")]) == ("rater 1", "https://x.org/r8/r/")
     (folder / "names.txt").write_text("ann\n\n=bob\n")
-    assert done(run("rate", "links", "study", "--labels", "names.txt", "--out", "links.csv")) == ""
+    code, out, err = run("rate", "links", "study", "--labels", "names.txt", "--out", "links.csv")
+    assert (code, out) == (0, "")
+    assert "links lead to http://127.0.0.1:8000, because the study was not served yet; give --url" in err
     assert stat.S_IMODE((folder / "links.csv").stat().st_mode) == 0o600
     with Path("links.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["rater"], row["name"]) for row in rows] == [("3", "ann"), ("4", "'=bob")]
-    renewed = done(run("rate", "links", "study", "--renew", "ann")).split("\t")[1].strip()
+    renewed = done(run("rate", "links", "study", "--renew", "ann", "--url", "https://x.org")).split("\t")[1].strip()
     with Study.open("study") as study:
         tokens = [each.rsplit("/", 1)[1].strip() for each in (link, second, rows[0]["link"], rows[1]["link"], renewed)]
         found = [study.find_rater(token) for token in tokens]

@@ -275,6 +275,11 @@ def links(options: argparse.Namespace) -> None:
 
             number = rater_number(study, options.renew)
             _tell(options.out, url, lambda: [NewRater(study.rater(number), study.new_link(number))])
+    if url == _LOCAL and given is None:
+        sys.stderr.write(
+            f"trubleu: warning: links lead to {_LOCAL}, because the study was not served yet; give --url if raters "
+            "reach it elsewhere\n"
+        )
 
 
 def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:

@@ -59,8 +59,8 @@ def overview(request: Request, site: TheSite, question: Question = 1) -> Respons
 
 @router.get("/lead/raters/{number}", responses=pages(403, 404))
 def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> Response:
-    """Show the answers of one rater, beside those of others."""
-    site.lead(request)
+    """Show the answers of one rater, who can be excluded there."""
+    _, csrf = site.lead(request)
     found = current(site, 0)
     everybody = (*found.raters, *(model.person for model in found.models))
     person = next((each for each in everybody if each.rater.id == number), None)
@@ -68,7 +68,9 @@ def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> R
         raise Refusal(404, "There is no such rater", "Go back to the overview.")
     answers = list(_answers(site, lambda row: row.rater == number))
     shown, pages_there = _page(answers[::-1], page)
-    return site.page("lead_rater.html", person=person, answers=shown, total=len(answers), page=page, pages=pages_there)
+    return site.page(
+        "lead_rater.html", person=person, answers=shown, total=len(answers), page=page, pages=pages_there, csrf=csrf
+    )
 
 
 @router.get("/lead/items/{number}", responses=pages(403, 404))
