@@ -213,7 +213,7 @@ def test_links(run: Run, folder: Path) -> None:
     with Path("links.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["rater"], row["name"]) for row in rows] == [("3", "ann"), ("4", "'=bob")]
-    renewed = done(run("rate", "links", "study", "--renew", "ann", "--url", "https://x.org")).split("\t")[1].strip()
+    renewed = done(run("rate", "links", "study", "--renew", "ann")).split("\t")[1].strip()
     with Study.open("study") as study:
         tokens = [each.rsplit("/", 1)[1].strip() for each in (link, second, rows[0]["link"], rows[1]["link"], renewed)]
         found = [study.find_rater(token) for token in tokens]

@@ -275,7 +275,7 @@ def links(options: argparse.Namespace) -> None:
 
             number = rater_number(study, options.renew)
             _tell(options.out, url, lambda: [NewRater(study.rater(number), study.new_link(number))])
-    if url == _LOCAL and given is None:
+    if url == _LOCAL and given is None and options.out != "-":
         sys.stderr.write(
             f"trubleu: warning: links lead to {_LOCAL}, because the study was not served yet; give --url if raters "
             "reach it elsewhere\n"
