@@ -137,7 +137,7 @@ def test_carry(run: Run) -> None:
     plan = json.loads(done(run("rate", "plan", "second", "--format", "json")))["plan"][0]
     assert (plan["wanted"], plan["there"], plan["missing"], plan["people"]) == (6, 2, 4, 2)
     pair = ("--kind", "pair", "--from", "c.jsonl", "--outputs", "A.txt", "B.txt")
-    assert "is a study of kind response, not pair" in refused(run("rate", "new", "third", *pair, "--carry", "first"))
+    assert "is a study of kind response, and third of kind pair" in refused(run("rate", "new", "third", *pair, "--carry", "first"))
     assert "has no study" in refused(run("rate", "new", "third", "--from", "c.jsonl", "--carry", "nowhere"))
 
 
@@ -297,8 +297,8 @@ def test_exports(run: Run, folder: Path) -> None:
     assert refused(run("rate", "import", "study", "bad.csv")) == (
         "bad.csv:2: score must be an integer from 1 to 5, not 7"
     )
-    (folder / "batch.csv").write_text("WorkerId,Input.key,Answer.mark\nW1,s0#1,3\nW2,s0#1,\n")
-    said = done(run("rate", "import", "study", "batch.csv", "--as", "mturk", "--answer", "mark"))
+    (folder / "batch.csv").write_text("WorkerId,Input.key,Answer.score\nW1,s0#1,3\nW2,s0#1,\n")
+    said = done(run("rate", "import", "study", "batch.csv", "--as", "mturk"))
     assert said == "batch.csv: 1 answer, 1 new, 0 of them count; 1 item, 1 new rater; 1 without a score\n"
 
 

@@ -114,11 +114,6 @@ def new(options: argparse.Namespace) -> None:
         items = _items(options, config)
         if options.carry is not None:
             other = stack.enter_context(Study.open(options.carry))
-            if other.config.kind != config.kind:
-                raise UsageError(
-                    f"--carry {options.carry} is a study of kind {other.config.kind}, not {config.kind}; "
-                    "ratings can be carried over only between studies of one kind"
-                )
             study, taken = create_and_carry(options.study, config, items, other, store_url=options.store)
         else:
             study, taken = Study.create(options.study, config, items, store_url=options.store), None

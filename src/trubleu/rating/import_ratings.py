@@ -13,7 +13,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, neare
 from trubleu.files.paths import name_of
 from trubleu.rating.export import check_mturk
 from trubleu.rating.import_answers import Imported, import_answers
-from trubleu.rating.mturk import ANSWER, read_results
+from trubleu.rating.mturk import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ class ImportedRatings:
 
 
 def import_ratings(
-    study: Study, path: PathLike, *, layout: Layout = "table", answer: str = ANSWER, now: int | None = None
+    study: Study, path: PathLike, *, layout: Layout = "table", now: int | None = None
 ) -> ImportedRatings:
     """Import the ratings of a file: all of them, or none if one is invalid. Importing again changes nothing.
 
@@ -79,8 +79,6 @@ def import_ratings(
         Mechanical Turk in CSV.
     layout
         ``table`` or ``mturk``.
-    answer
-        What the form on Mechanical Turk calls an answer.
     now
         The time in milliseconds since 1970.
 
@@ -108,7 +106,7 @@ def import_ratings(
     rejected = blank = 0
     if layout == "mturk":
         check_mturk(study.config)
-        results = read_results(path, parts=study.config.parts, answer=answer)
+        results = read_results(path, parts=study.config.parts)
         answers, rejected, blank = list(results.answers), results.rejected, results.blank
     else:
         answers = read_table(study, path)

@@ -239,7 +239,8 @@ class Guard:
                 await self._refuse(fault())(scope, receive, guarded)
         finally:
             # The route and never the path, which may contain a token. No query, no address, no cookie.
-            route = getattr(scope.get("route"), "path", "(none)")
+            other = "/static" if scope["path"].startswith("/static/") else "(none)"
+            route = getattr(scope.get("route"), "path", other)
             milliseconds = (time.monotonic() - began) * 1000
             method = scope["method"] if scope["method"].isalpha() else "(odd)"
             access_log.info("%s %s %s %.0f ms", method, route, status or "(gone)", milliseconds)
