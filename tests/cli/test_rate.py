@@ -137,7 +137,9 @@ def test_carry(run: Run) -> None:
     plan = json.loads(done(run("rate", "plan", "second", "--format", "json")))["plan"][0]
     assert (plan["wanted"], plan["there"], plan["missing"], plan["people"]) == (6, 2, 4, 2)
     pair = ("--kind", "pair", "--from", "c.jsonl", "--outputs", "A.txt", "B.txt")
-    assert "is a study of kind response, and third of kind pair" in refused(run("rate", "new", "third", *pair, "--carry", "first"))
+    assert "is a study of kind response, and third of kind pair" in refused(
+        run("rate", "new", "third", *pair, "--carry", "first")
+    )
     assert "has no study" in refused(run("rate", "new", "third", "--from", "c.jsonl", "--carry", "nowhere"))
 
 
