@@ -148,11 +148,11 @@ def test_imported_answers_count_as_far_as_there_is_room(make: Make) -> None:
     study = make(2, raters=2)
     answers = [Imported("k0", f"w{n}", (n + 1,), answered_at=n, milliseconds=9) for n in range(3)]
     result = import_answers(study, answers, source="results.csv", now=50)
-    assert (result.answers, result.counted, result.raters, result.items) == (3, 2, 3, 1)
+    assert (result.added, result.counted, result.raters, result.items) == (3, 2, 3, 1)
     assert [(row.rater_name, row.score, row.counted, row.answered_at) for row in study.table()] == [
         ("w0", 1, True, 0), ("w1", 2, True, 1), ("w2", 3, False, 2),
     ]  # fmt: skip
-    assert import_answers(study, [*answers, Imported("k1", "w0", (5,))], source="x").answers == 1
+    assert import_answers(study, [*answers, Imported("k1", "w0", (5,))], source="x").added == 1
     assert audit(study) == []
 
 

@@ -47,10 +47,6 @@ class Carried:
         Raters who came along.
     changed
         Keys that both studies have, but with other texts: nothing was taken over for them.
-    different
-        Answers that were here already with other scores; those of this study stay.
-    excluded
-        Raters who were excluded by the rule on gold items.
     """
 
     items: int
@@ -58,8 +54,6 @@ class Carried:
     counted: int
     raters: int
     changed: tuple[str, ...] = ()
-    different: int = 0
-    excluded: int = 0
 
 
 def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
@@ -103,7 +97,7 @@ def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
     >>> _ = first.answer(rater, task.assignment, (4,), key=task.client_key)
     >>> second = Study.create(folder / "second", StudyConfig("Seeds again", "response", raters=2), items)
     >>> carry(second, first)
-    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0, excluded=0)
+    Carried(items=1, answers=1, counted=1, raters=1, changed=())
     >>> first.close()
     >>> second.close()
     """

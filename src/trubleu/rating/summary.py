@@ -468,9 +468,7 @@ def _rater(
 ) -> RaterSummary:
     mine = [row for row in rows if row.role == "item"]
     scores = [row.score for row in mine if row.question == question and row.score is not None]
-    # Of answers that no server of this version showed, only what was said is known.
-    taken = [row.client_milliseconds if row.milliseconds is None else row.milliseconds for row in mine if row.first]
-    times = [each / 1000 for each in taken if each is not None]
+    times = [row.seconds for row in mine if row.first and row.seconds is not None]
     reason = None if rater.excluded else broken_rule(rule, rater, gold)
     said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
     return RaterSummary(

@@ -144,7 +144,7 @@ def _form(request: Request, site: Site, code: str, *, message: str = "", status:
     visit = site.visit(request)
     known = site.cookie(request, "rater") is not None
     response = site.page(
-        "join.html", status=status, code=code, message=message, known=known, csrf=site.signer.word("visit", visit)
+        "join.html", status=status, code=code, message=message, known=known, csrf=site.word("visit", visit)
     )
     site.keep(response, "visit", visit)
     return response

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import logging
 import threading
@@ -73,30 +72,6 @@ def not_saved() -> Refusal:
 def fault() -> Refusal:
     """Return the refusal shown on an internal error."""
     return Refusal(500, "Something is wrong here", "It was not saved. Please tell the lead of the study.")
-
-
-class Signer:
-    """Creates words that are unpredictable without the study's secret.
-
-    Examples
-    --------
-    >>> signer = Signer("secret")
-    >>> word = signer.word("csrf", "session")
-    >>> signer.is_word(word, "csrf", "session"), signer.is_word(word, "csrf", "another")
-    (True, False)
-    """
-
-    def __init__(self, secret: str) -> None:
-        self._secret = secret.encode()
-
-    def word(self, purpose: str, session: str) -> str:
-        """Return the word of a session for a purpose."""
-        message = f"{purpose}:{session}".encode("utf-8", "surrogatepass")
-        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:40]
-
-    def is_word(self, given: str, purpose: str, session: str) -> bool:
-        """Check a word in constant time."""
-        return same(given, self.word(purpose, session))
 
 
 def same(given: str, wanted: str) -> bool:
