@@ -111,18 +111,9 @@ class Item:
 
     def to_json(self) -> str:
         """Return everything except the key as ASCII JSON, which every database can store."""
-        record = {each.name: getattr(self, each.name) for each in fields(self)}
-        record["extra"] = dict(self.extra)
-        usual = {
-            "key": self.key,
-            "segment": "",
-            "feedback": "",
-            "context": (),
-            "systems": (),
-            "extra": {},
-            "role": "item",
-        }
-        return json.dumps({name: value for name, value in record.items() if value != usual.get(name)})
+        usual = {each.name: each.default for each in fields(self)} | {"key": self.key, "extra": {}}
+        record = {name: getattr(self, name) for name in usual} | {"extra": dict(self.extra)}
+        return json.dumps({name: value for name, value in record.items() if value != usual[name]})
 
     @classmethod
     def from_json(cls, key: str, payload: str) -> Item:

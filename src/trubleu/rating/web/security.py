@@ -69,11 +69,6 @@ def not_saved() -> Refusal:
     return Refusal(503, "Not saved, try again", "The store of the study does not answer at the moment.", retry_after=3)
 
 
-def fault() -> Refusal:
-    """Return the refusal shown on an internal error."""
-    return Refusal(500, "Something is wrong here", "It was not saved. Please tell the lead of the study.")
-
-
 def same(given: str, wanted: str) -> bool:
     """Compare two secrets in constant time.
 
@@ -211,7 +206,10 @@ class Guard:
         except Exception:
             log.exception("a fault in the pages")
             if not status:
-                await self._refuse(fault())(scope, receive, guarded)
+                refusal = Refusal(
+                    500, "Something is wrong here", "It was not saved. Please tell the lead of the study."
+                )
+                await self._refuse(refusal)(scope, receive, guarded)
         finally:
             # The route and never the path, which may contain a token. No query, no address, no cookie.
             other = "/static" if scope["path"].startswith("/static/") else "(none)"

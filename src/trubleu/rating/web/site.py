@@ -230,14 +230,8 @@ class Site:
         continue at any pace. Checks run one at a time, so parallel guesses are no way around it; a right word costs
         nothing, so many people can join at once.
         """
-        who = f"{what} {came_from(request)}"
         with self._guessing:
-            if wait := self.guesses.peek(who):
-                raise _too_many(wait)
-            if is_right():
-                return True
-            self.guesses.take(who)
-            return False
+            return self.tried(request, what, lambda: is_right() or None) is not None
 
     # The lead signs in with the token of their link and gets a session, of which the store keeps a checksum: a copy in
     # a browser or proxy is worthless once the lead has signed out or was idle for long.
