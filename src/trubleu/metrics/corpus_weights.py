@@ -139,7 +139,6 @@ class Learned(NamedTuple):
 class LearningMetric(WordMetric):
     """A metric that weights n-grams by their counts in all references, or in another corpus."""
 
-    only_counting: ClassVar[tuple[str, ...]] = ("_corpus", "_learned")
     counted: ClassVar[Counted]
 
     def __post_init__(self) -> None:

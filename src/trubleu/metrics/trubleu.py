@@ -150,7 +150,6 @@ class TruBleu(LearningMetric):
     """
 
     uses_weights: ClassVar[bool] = True
-    only_counting: ClassVar[tuple[str, ...]] = ("vectors", "_vectors", "_corpus", "_learned")
     family: ClassVar[str] = "trubleu"
     counted: ClassVar[Counted] = "segments"
 
