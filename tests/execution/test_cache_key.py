@@ -405,6 +405,27 @@ class TestTraining:
                 train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
             path.write_bytes(whole)
 
+    @pytest.mark.parametrize("name", ["checkpoint", "vocabulary", "model-0.done"])
+    def test_sealed_checkpoints_that_nobody_made(
+        self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        stopped(text, tmp_path / "v", monkeypatch, after=4)
+        path = tmp_path / "v.training" / name
+        whole, key = path.read_bytes(), Cache().key(tmp_path)
+        saved = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+        refused = 0
+        for change in mutations(ArrayFile(path, checkpoint.KIND, key=key)):
+            path.parent.mkdir(exist_ok=True)
+            for each, content in saved.items():
+                (path.parent / each).write_bytes(content)
+            path.write_bytes(whole)
+            forged(path, checkpoint.KIND, key, key, change)
+            try:
+                train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
+            except (DataError, UsageError):
+                refused += 1
+        assert refused > 0
+
 
 @pytest.mark.parametrize("seal", [b"0" * 62, rb"\ud800" + b"0" * 56, b"", b"\\u0000"])
 def test_seals_that_nobody_made(tmp_path: Path, seal: bytes) -> None:

@@ -322,9 +322,7 @@ def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monk
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     path = tmp_path / "v.training" / "order-2.ids"
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(
-        DataError, match=rf"order-2\.ids was altered or damaged \(its checksum does not fit\); {REMEDY}"
-    ):
+    with pytest.raises(DataError, match=rf"order-2\.ids was altered or damaged \(its size does not fit\); {REMEDY}"):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
     path.unlink()
     with pytest.raises(DataError, match=rf"order-2\.ids cannot be read; {REMEDY}"):
@@ -344,7 +342,7 @@ def test_a_corpus_of_numbers_that_was_overwritten(
     place = int(np.flatnonzero(numbers[1:] != numbers[:-1])[-1])
     numbers[[place, place + 1]] = numbers[[place + 1, place]]  # all of them are still in the vocabulary
     path.write_bytes(numbers.tobytes())
-    message = rf"order-{order}\.ids was altered or damaged \(its checksum does not fit\); {REMEDY}"
+    message = rf"order-{order}\.ids was altered or damaged \(its size does not fit\); {REMEDY}"
     with pytest.raises(DataError, match=message):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
 

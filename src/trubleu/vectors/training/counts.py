@@ -239,6 +239,13 @@ class Vocabulary:
     begins: Counts
     total: int
 
+    def check(self, words: int) -> None:
+        """Raise ValueError unless there are so many words, one after the other."""
+        ends_fit = len(self.begins) == words + 1 and self.begins[0] == 0 and self.begins[-1] == len(self.heap)
+        if not ends_fit or (self.begins[1:] < self.begins[:-1]).any() or type(self.total) is not int:
+            raise ValueError("its words do not follow each other")
+        self.words()
+
     def words(self) -> tuple[str, ...]:
         """Return the words as strings."""
         return kernels.unpack_texts(self.heap, self.begins)
@@ -262,6 +269,14 @@ class Level:
     counts: Counts
     firsts: Numbers
     seconds: Numbers
+
+    def check(self, below: int) -> None:
+        """Raise ValueError unless all are pairs of so many (n−1)-grams, or words."""
+        for pairs in (self.firsts, self.seconds):
+            if len(pairs) != (len(self.counts) if self.order > 1 else 0) or (pairs >= below).any():
+                raise ValueError("its n-grams are not those of the order below")
+        if (self.counts[1:] > self.counts[:-1]).any():
+            raise ValueError("its n-grams are not sorted by their counts")
 
     def at_least(self, count: int) -> int:
         """Return how many were seen that often; they are the first ones."""

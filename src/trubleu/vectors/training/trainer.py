@@ -223,6 +223,7 @@ class _Run:
         """Train all models from a state on, and write the store."""
         vocabulary, levels = self.folder.read_vocabulary()
         materials = _materials(self.folder, levels, self.options)
+        self.folder.check_fits(state, matrices, [_shape(material, self.options) for material in materials])
         while state.model < len(materials):
             model = Model.build(materials[state.model], self.options, matrices)
             matrices = None
@@ -338,6 +339,12 @@ def _interrupts() -> Iterator[threading.Event]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+def _shape(material: Material, options: TrainingOptions) -> tuple[int, int, int]:
+    """Return the number of rows of both matrices of a model, and the number of blocks of its corpus."""
+    entries = len(material.counts)
+    return entries, material.listed[0] if options.output == "words" else entries, material.blocks
 
 
 def _all_vectors(folder: Folder, rows: Sequence[int], dimensions: int) -> Rows:
