@@ -21,6 +21,7 @@ from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, read_trip
 from trubleu.data.triple_formats import TripleRows
 from trubleu.errors import CountedWarning, DataError, Notice, UsageError
 from trubleu.files import lines as line_reader
+from trubleu.files.jsonl import parse_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -573,7 +574,7 @@ def test_millions_of_blank_lines_are_not_looked_at_one_by_one(
 
     def blank(line: str, place: str) -> Any:
         looked.append(place)
-        return None if not line else triple_formats.parse_object(line, place)
+        return None if not line else parse_object(line, place)
 
     monkeypatch.setattr(triple_formats, "_json_record", blank)
     monkeypatch.setattr(TripleRows, "_add", add)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import DialogueFiles, Ratings, References, SegmentScores, read_outputs, read_published, read_triples
+from trubleu.data import DialogueFiles, Ratings, References, read_outputs, read_published, read_triples
 from trubleu.data.corpus import json_rows
 from trubleu.data.sets import find_set
 from trubleu.errors import DataError
@@ -39,7 +39,6 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
         lambda path: list(DialogueFiles([path]).triples()),
     ),
     "ratings": ('{"item": "1", "system": "A", "rater": "r", "score": 3, "text": 1, "text": 2}', Ratings.read),
-    "scores": ('{"system": "A", "segment": 1, "score": 3, "text": 1, "text": 2}', SegmentScores.read),
     "ranges of rows": ('{"id": "1", "text": "a", "text": "b"}', lambda path: json_rows(read_text_lines(path), path, 0)),
 }
 
@@ -57,11 +56,6 @@ def test_a_key_twice_in_a_document(tmp_path: Path) -> None:
     (tmp_path / "tc_usr_data.json").write_text('[{"context": "a", "responses": [], "text": 1, "text": 2}]')
     with pytest.raises(DataError, match=r"json: this is not JSON: an object has the key 'text' twice; keep one of"):
         read_published("usr", tmp_path)
-    path = tmp_path / "x.json"
-    rows = '{"segments": [{"system": "A", "metric": "m", "id": "1",\n"score": 1, "text": 1, "text": 2}]}'
-    path.write_text(rows, encoding="utf-8")
-    with pytest.raises(DataError, match=rf"x\.json: {TWICE}"):
-        SegmentScores.read(path)
 
 
 @pytest.mark.parametrize("line", ['{"id": "1", "text": ', '{"id": "1", "references": '])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable
-from itertools import accumulate, chain, compress, count, pairwise, repeat
+from itertools import accumulate, chain, compress, pairwise, repeat
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -208,11 +208,15 @@ def _checked_items(given: Mapping[str, Sequence[Any]], where: Where) -> tuple[li
         text_field({} if texts[at] is _MISSING else {"text": texts[at]}, "text", *where(at))
     if (at := _first_other(origin, str, NoneType)) is not None:
         optional_text({"origin": origin[at]}, "origin", *where(at))
-    array = weights_array(weight) if _first_other(ratings, NoneType) is None else None
-    weights = map(_weight_of, weight, ratings, map(where, count())) if array is None else array.tolist()
-    errors = (math.nan if error is None else _error_of(error, *where(at)) for at, error in enumerate(weight_se))
-    known = (_rated(ratings[at], raters[at], *where(at)) if ratings[at] else rated[at] for at in range(len(texts)))
-    return list(text), list(weights), list(errors), list(known), list(origin)
+    rows = range(len(texts))
+    weights = weights_array(weight) if _first_other(ratings, NoneType) is None else None
+    if weights is None:
+        weights = np.array([_weight_of(weight[at], ratings[at], at, where) for at in rows], dtype=np.float64)
+        rated = [_rated(ratings[at], raters[at], at, where) if ratings[at] else rated[at] for at in rows]
+    errors = np.full(len(texts), np.nan)
+    if _first_other(weight_se, NoneType) is not None:
+        errors = np.array([_error_of(each, at, where) for at, each in enumerate(weight_se)], dtype=np.float64)
+    return list(text), weights.tolist(), errors.tolist(), list(rated), list(origin)
 
 
 def _first_other(values: Sequence[Any], *kinds: type) -> int | None:
@@ -222,42 +226,50 @@ def _first_other(values: Sequence[Any], *kinds: type) -> int | None:
     return next(at for at, value in enumerate(values) if type(value) not in kinds)
 
 
-def _weight_of(weight: Any, ratings: Any, where: tuple[str, str]) -> float:
+def _weight_of(weight: Any, ratings: Any, at: int, where: Where) -> float:
     """Return the weight that a reference's weight and ratings agree on, NaN if it is not rated yet."""
-    place, path = where
-    if weight is not None:
-        if type(weight) is not float and type(weight) is not int:
-            raise DataError(f"{place}: {path}weight must be a number from -1 to 1 or null, not {kind_of(weight)}")
-        if problem := weight_problem(weight, "write null for a reference that is not rated yet"):
-            raise DataError(f"{place}: {path}weight {problem}")
-    if ratings is None or ratings == []:
+    problem = None
+    if weight is not None and type(weight) is not float and type(weight) is not int:
+        problem = f"weight must be a number from -1 to 1 or null, not {kind_of(weight)}"
+    elif weight is not None and (wrong := weight_problem(weight, "write null for a reference that is not rated yet")):
+        problem = f"weight {wrong}"
+    elif ratings is None or ratings == []:
         return math.nan if weight is None else float(weight)
-    if type(ratings) is not list:
-        raise DataError(f"{place}: {path}ratings must be an array of integers from 1 to 5, not {kind_of(ratings)}")
-    if problem := ratings_problem(ratings):
-        raise DataError(f"{place}: {path}ratings {problem}")
-    if weight is not None and not agrees(weight, ratings):
-        raise DataError(
-            f"{place}: {path}weight is {shown(weight)} but its ratings give {weight_from_ratings(ratings):.6g}; "
-            "correct one of them or leave the weight out"
+    elif type(ratings) is not list:
+        problem = f"ratings must be an array of integers from 1 to 5, not {kind_of(ratings)}"
+    elif wrong := ratings_problem(ratings):
+        problem = f"ratings {wrong}"
+    elif weight is not None and not agrees(weight, ratings):
+        problem = (
+            f"weight is {shown(weight)} but its ratings give {weight_from_ratings(ratings):.6g}; correct one of them "
+            "or leave the weight out"
         )
+    if problem:
+        raise _wrong(problem, at, where)
     return weight_from_ratings(ratings) if weight is None else float(weight)
 
 
-def _error_of(error: Any, place: str, path: str) -> float:
+def _wrong(problem: str, at: int, where: Where) -> DataError:
+    place, path = where(at)
+    return DataError(f"{place}: {path}{problem}")
+
+
+def _error_of(error: Any, at: int, where: Where) -> float:
+    if error is None:
+        return math.nan
     if (type(error) is not float and type(error) is not int) or not 0 <= error <= 1:
         told = shown(error) if type(error) in (float, int) else kind_of(error)
-        raise DataError(f"{place}: {path}weight_se must be a number from 0 to 1 or null, not {told}")
+        raise _wrong(f"weight_se must be a number from 0 to 1 or null, not {told}", at, where)
     return float(error)
 
 
-def _rated(ratings: Sequence[int], raters: Any, place: str, path: str) -> Rated:
+def _rated(ratings: Sequence[int], raters: Any, at: int, where: Where) -> Rated:
     if raters is None:
         raters = [None] * len(ratings)
     elif type(raters) is not list or len(raters) != len(ratings) or not all(type(each) is str for each in raters):
-        raise DataError(f"{place}: {path}raters must be an array of {len(ratings)} strings, one for each rating")
+        raise _wrong(f"raters must be an array of {len(ratings)} strings, one for each rating", at, where)
     elif len(set(raters)) < len(raters):
-        raise DataError(f"{place}: {path}raters names somebody twice; give one rating per rater")
+        raise _wrong("raters names somebody twice; give one rating per rater", at, where)
     return tuple((rater, (rating - 3) / 2) for rater, rating in zip(raters, ratings, strict=True))
 
 
@@ -303,7 +315,8 @@ class SegmentCollector:
         places: list[str] = []
 
         def where(at: int) -> tuple[str, str]:
-            places[:] = places or self._places.values()
+            if not places:
+                places.extend(self._places.values())
             segment = bisect_right(self._ends, before + at) - 1
             return places[segment], f"references[{before + at - self._ends[segment]}]."
 
@@ -332,7 +345,8 @@ def _flat_columns(
     texts, weights, errors, rated, origins = items
     # Standard errors that were given, or else follow from ratings.
     found = np.array(errors, dtype=np.float64)
-    found = np.where(np.isnan(found), weight_errors([[value for _, value in each or ()] for each in rated]), found)
+    if any(rated):
+        found = np.where(np.isnan(found), weight_errors([[value for _, value in each or ()] for each in rated]), found)
     return Columns(
         tuple(texts),
         np.array(ends, dtype=np.int64),
@@ -367,7 +381,7 @@ def read_references(lines: Iterable[str], name: str) -> Columns:
     """Read the lines of a file of references (see `References.read`)."""
     collector = SegmentCollector(name)
     for place, record in parse_objects(lines, name):
-        collector.add(record, place, base_name(place))
+        collector.add(record, place, base_name(place) if record.get("id") is None else "")
     return collector.columns()
 
 
@@ -418,7 +432,7 @@ def segments_from_table(table: Table) -> Columns:
 def _from_nested(table: Table) -> Columns:
     collector = SegmentCollector(table.source)
     for row, (place, record) in enumerate(table.rows()):
-        collector.add(record, place, table.default_id(row))
+        collector.add(record, place, table.default_id(row) if record.get("id") is None else "")
     return collector.columns()
 
 
