@@ -162,7 +162,8 @@ def verdict(head: str, rivals: Sequence[Rival], level: float, now: int, what: st
     tested = {rival: rival.p for rival in rivals if rival.p is not None}
     equal = sorted((each for each, p in tested.items() if p >= level), key=lambda each: each.difference)
     untested = [each.name for each in rivals if each.p is None]
-    more = f"; not tested against {listed(untested)}" if untested else ""
+    whom = listed(untested) if 0 < len(untested) < _NAMED else f"{len(untested)} others"
+    more = f"; not tested against {whom}" if untested else ""
     if not rivals:
         return f"{head}; it is the only metric."
     if not tested:
