@@ -109,6 +109,7 @@ def test_a_page(run: Run, tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text()
     assert page.count("<figure") == 2
     assert "agrees best with people" in page
+    assert "Before you trust these numbers" in page
     assert "<td" in page
 
 
