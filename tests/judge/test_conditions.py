@@ -83,18 +83,19 @@ def test_pooled_outputs_join_behind_the_given_and_leave_for_their_own_pair() -> 
         ((0, 1), [["gold one"], ["gold two", "B 2", "c 2"]]),
         ((1, 2), [["gold one", "a 1"], ["gold two", "B 2", "gold  TWO"]]),
     ):
-        found = library.chosen(Condition("all"), library.available(pair), everything)
+        found = library.chosen(Condition("all"), library.available(pair, 0), everything)
         assert [[each.text for each in segment.references] for segment in found] == expected
-    given_only = library.chosen(Condition("given"), library.available((0, 1)), everything)
+    given_only = library.chosen(Condition("given"), library.available((0, 1), 0), everything)
     assert [[each.text for each in segment.references] for segment in given_only] == [["gold one"], ["gold two", "B 2"]]
 
 
 def test_references_equal_to_the_output_are_left_out_where_asked() -> None:
     segments: list[Rated] = [[("Gold , one !", 1.0, None), ("other", 1.0, None)], [("gold two", 1.0, None)]]
-    library = Library.build(references_of(segments), {"A": ["gold, ONE!", "new"], "B": ["x", "Gold two"]})
-    assert library.available((), drop_equal_to=0).tolist() == [False, True, True]
-    assert library.available((), drop_equal_to=1).tolist() == [True, True, False]
-    assert library.available(()).tolist() == [True, True, True]
+    systems = {"A": ["gold, ONE!", "new"], "B": ["x", "Gold two"]}
+    library = Library.build(references_of(segments), systems, drop_equal=frozenset({0, 1}))
+    assert library.available((), 0).tolist() == [False, True, True]
+    assert library.available((), 1).tolist() == [True, True, False]
+    assert Library.build(references_of(segments), systems).available((), 0).all()
     assert library.share_equal(0, np.arange(2)) == (1, 0.5)
     # Without any reference left the segment has nothing of positive weight.
-    assert library.positive(Condition("all"), library.available((), drop_equal_to=1)).tolist() == [True, False]
+    assert library.positive(Condition("all"), library.available((), 1)).tolist() == [True, False]

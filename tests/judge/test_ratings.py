@@ -87,6 +87,15 @@ def test_the_verdict_names_the_best_metric_and_whether_it_is_significant() -> No
         assert row.low < row.value < row.high
 
 
+def test_metrics_that_agree_equally_are_not_told_apart() -> None:
+    ratings, scores, _, _ = world(items=12, metrics=1)
+    rows = range(len(scores.score))
+    twin = SegmentScores(["twin" for _ in rows], scores.system, scores.segment, [2 * each for each in scores.score])
+    report = judge_ratings({}, None, ratings, {}, scores=[scores, twin], resamples=20, trials=20)
+    for row in report.verdicts:
+        assert row.verdict.endswith(", with the same value as twin.")
+
+
 def test_little_data_says_how_much_would_settle_it() -> None:
     ratings, scores, _, _ = world(items=12, metrics=2, seed=9, noise=3.0)
     report = judged(ratings, scores)

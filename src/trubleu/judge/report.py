@@ -152,11 +152,18 @@ def verdict(head: str, rivals: Sequence[Rival], level: float, now: int, what: st
     'a is best, but not significantly better than c; significantly better than 1 of the 2 others. About 790 rated items would settle the difference to c, .020 (p = .310).'
     >>> verdict("a is best", [Rival("b", 0.2, 0.01)], 0.05, 100, "rated items")
     'a is best, significantly better than b (p ≤ .010).'
+    >>> verdict("a is best", [Rival("b", 0.0, 1.0)], 0.05, 100, "rated items")
+    'a is best, with the same value as b.'
     """  # noqa: E501 - a sentence
+    if ties := [each.name for each in rivals if each.difference == 0.0]:
+        head, rivals = f"{head}, with the same value as {listed(ties)}", [each for each in rivals if each.difference]
+        if not rivals:
+            return f"{head}."
     tested = {rival: rival.p for rival in rivals if rival.p is not None}
     equal = sorted((each for each, p in tested.items() if p >= level), key=lambda each: each.difference)
     untested = [each.name for each in rivals if each.p is None]
-    more = f"; not tested against {listed(untested)}" if untested else ""
+    whom = listed(untested) if 0 < len(untested) < _NAMED else f"{len(untested)} others"
+    more = f"; not tested against {whom}" if untested else ""
     if not rivals:
         return f"{head}; it is the only metric."
     if not tested:

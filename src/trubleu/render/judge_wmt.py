@@ -157,7 +157,11 @@ def wmt_verdict(report: WmtReport) -> Iterator[str]:
         best = max(judged, key=lambda row: row.value or 0.0)
         shown = brief_interval(best.value or 0.0, best.low, best.high)
         # Of several tests the least certain counts.
-        rivals = {row.metric: Rival(row.metric, 0.0, None) for row in judged if row is not best}
+        rivals = {
+            row.metric: Rival(row.metric, (best.value or 0.0) - (row.value or 0.0), None)
+            for row in judged
+            if row is not best
+        }
         for row in report.differences:
             if (row.level, row.language_pair, row.statistic) == (level, pairs[-1], main) and row.p_holm is not None:
                 other = row.metric_y if row.metric_x == best.metric else row.metric_x

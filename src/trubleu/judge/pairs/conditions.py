@@ -263,8 +263,6 @@ def usable_segments(
     conditions: Sequence[Condition],
     given: Sequence[GivenScores],
     opinions: Opinions,
-    dropping: frozenset[int],
-    pooled: bool,
     notes: Notes,
 ) -> list[NDArray[np.bool_]]:
     """Return for each pair the segments that every metric can score under every condition."""
@@ -283,7 +281,7 @@ def usable_segments(
         unscored |= rated & ~scored
         positive = np.ones(count, dtype=bool)
         for system in (a, b):
-            available = library.available((a, b) if pooled else (), system if system in dropping else None)
+            available = library.available((a, b), system)
             for condition in conditions:
                 positive &= library.positive(condition, available)
         worthless |= rated & scored & ~positive
@@ -314,8 +312,6 @@ def tell_of_references(
     library: Library,
     pairs: Sequence[Pair],
     conditions: Sequence[Condition],
-    dropping: frozenset[int],
-    pooled: bool,
     systems: Sequence[str],
     notes: Notes,
 ) -> None:
@@ -325,15 +321,14 @@ def tell_of_references(
         below = np.zeros(len(library.references), dtype=bool)
         for pair in pairs:
             for system in (pair.a, pair.b):
-                without = (pair.a, pair.b) if pooled else ()
-                available = library.available(without, system if system in dropping else None)
+                available = library.available((pair.a, pair.b), system)
                 below[pair.segments] |= shelf.any_of(condition.fallbacks(shelf, available))[pair.segments]
         if below.any():
             many = counted(int(np.count_nonzero(below)), "segment")
             notes.add(f"{condition}: {many} without such a reference keep their best-weighted one")
     if library.references.weights is None and any(condition.threshold is not None for condition in conditions):
         notes.add("the references have no weights, so all of them reach every threshold")
-    if pooled:
+    if library.pooled:
         notes.add(
             "ratings are shared: the rated outputs of other systems serve as references, weighted by the same "
             "collection of ratings that metrics are judged by"
@@ -343,10 +338,10 @@ def tell_of_references(
             notes.add("the given references all weigh 1")
         if len(systems) == 2:
             notes.warn("there are only two systems, so there are no other outputs to add to the references")
-    if dropping:
+    if library.drop_equal:
         notes.add(
             "references that equal the output being scored are left out for "
-            + some(systems[place] for place in sorted(dropping))
+            + some(systems[place] for place in sorted(library.drop_equal))
         )
 
 

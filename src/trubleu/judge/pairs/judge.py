@@ -143,19 +143,13 @@ def judge_pairs(
             opinions = Opinions.of(ratings, names, references, notes)
             judged = frozenset(place for pair in wanted for place in pair)
             given = given_scores(scores, lower_is_better, names, judged, references, metrics, notes)
-            library = Library.build(references, systems, opinions.weights(ratings.ends()) if pool_outputs else None)
-            usable = usable_segments(library, wanted, chosen, given, opinions, dropping, pool_outputs, notes)
+            weights = opinions.weights(ratings.ends()) if pool_outputs else None
+            library = Library.build(references, systems, weights, dropping)
+            usable = usable_segments(library, wanted, chosen, given, opinions, notes)
             laid_out, common = lay_out_pairs(opinions, wanted, usable)
             kept = large_enough(laid_out, protocol, names, notes)
-            tell_of_references(library, kept, chosen, dropping, pool_outputs, names, notes)
-            scoring = Scoring(
-                library=library,
-                outputs=list(systems.values()),
-                pairs=kept,
-                pooled=pool_outputs,
-                drop_equal=dropping,
-                threads=threads,
-            )
+            tell_of_references(library, kept, chosen, names, notes)
+            scoring = Scoring(library=library, outputs=list(systems.values()), pairs=kept, threads=threads)
             study = _Study(
                 names=names,
                 metrics=metrics,
@@ -234,7 +228,7 @@ class _Study:
             ),
             setting=Setting(
                 **{each.name: getattr(protocol, each.name) for each in fields(protocol) if each.name != "sweeps"},
-                pool_outputs=self.scoring.pooled,
+                pool_outputs=self.scoring.library.pooled,
                 drop_equal=self._dropping(),
             ),
             notes=self.notes.all(),
@@ -246,7 +240,7 @@ class _Study:
     def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
         """Score every metric under every condition; metrics come first in the order of the columns."""
         count = 2 * sum(len(pair.segments) for pair in self.scoring.pairs)
-        if not self.scoring.pooled:
+        if not self.scoring.library.pooled:
             systems = {system for pair in self.scoring.pairs for system in (pair.a, pair.b)}
             count = sum(len(self.scoring.segments_of(system)) for system in systems)
         advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
@@ -287,9 +281,9 @@ class _Study:
         signature = self.metrics[name].signature() if name in self.metrics else make_signature(name, scores="given")
         settings: dict[str, object] = {} if tried.measure.condition is None else {"refs": tried.measure.condition}
         settings |= {"unit": protocol.unit, "draws": protocol.draws}
-        if self.scoring.pooled:
+        if self.scoring.library.pooled:
             settings["pool"] = True
-        if self.scoring.drop_equal:
+        if self.scoring.library.drop_equal:
             settings["dropequal"] = self._dropping()
         if protocol.partial:
             settings["partial"] = True
@@ -297,7 +291,7 @@ class _Study:
         return str(signature.extended(**settings))
 
     def _dropping(self) -> str:
-        return ",".join(self.names[place] for place in sorted(self.scoring.drop_equal))
+        return ",".join(self.names[place] for place in sorted(self.scoring.library.drop_equal))
 
     def _sweeps(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
         """Make the sweeps that the protocol asks for, under the last condition unless that is what is varied."""
@@ -369,7 +363,7 @@ class _Study:
             rated = [means[segment] for segment in segments.tolist() if segment in means]
             equal, share = self.scoring.library.share_equal(place, segments)
             if share >= MANY_EQUAL:
-                say = self.notes.add if place in self.scoring.drop_equal else self.notes.warn
+                say = self.notes.add if place in self.scoring.library.drop_equal else self.notes.warn
                 say(
                     f"{100 * share:.0f} % of the outputs of {name} equal a reference; a system that answers from where "
                     "references come from looks better to a metric than to people"

@@ -52,6 +52,10 @@ class Library:
         The same numbers for what systems wrote: ``int64[systems, segments]``; −1 for a text that is no reference.
     shelf
         The columns that conditions look at.
+    pooled
+        Whether outputs have joined, so that references differ from pair to pair.
+    drop_equal
+        The systems for which references equal to their output are left out.
     """
 
     references: References
@@ -59,6 +63,8 @@ class Library:
     kind_of_text: NDArray[np.int64]
     output_kinds: NDArray[np.int64]
     shelf: Shelf
+    pooled: bool
+    drop_equal: frozenset[int]
 
     @classmethod
     def build(
@@ -66,6 +72,7 @@ class Library:
         references: References,
         systems: Mapping[str, Sequence[str]],
         weights: Mapping[tuple[int, int], float] | None = None,
+        drop_equal: frozenset[int] = frozenset(),
     ) -> Library:
         """Lay out the table.
 
@@ -77,6 +84,8 @@ class Library:
             The outputs of each system.
         weights
             By system and segment, the weights of outputs that join the references.
+        drop_equal
+            Systems for which references equal to their output are left out.
         """
         whole = references if weights is None else _with_outputs(references, systems, weights)
         names = {f"system:{name}": place for place, name in enumerate(systems)}
@@ -100,7 +109,15 @@ class Library:
             np.fromiter((origin == SEED_ORIGIN for origin in origins), bool, whole.count),
             owner != NOBODY,
         )
-        return cls(references=whole, owner=owner, kind_of_text=kind_of_text, output_kinds=output_kinds, shelf=shelf)
+        return cls(
+            references=whole,
+            owner=owner,
+            kind_of_text=kind_of_text,
+            output_kinds=output_kinds,
+            shelf=shelf,
+            pooled=weights is not None,
+            drop_equal=drop_equal,
+        )
 
     def equal_to_output(self, system: int) -> NDArray[np.bool_]:
         """Return for each reference whether it says what the system does."""
@@ -113,20 +130,18 @@ class Library:
         equal = self.shelf.any_of(self.equal_to_output(system) & ~self.shelf.pooled)[segments]
         return int(equal.sum()), float(equal.mean()) if len(equal) else 0.0
 
-    def available(self, without: Iterable[int], drop_equal_to: int | None = None) -> NDArray[np.bool_]:
-        """Return which references may be used where some systems' outputs may not.
+    def available(self, without: Iterable[int], system: int) -> NDArray[np.bool_]:
+        """Return which references the outputs of a system may be held against.
 
         Parameters
         ----------
         without
-            The systems whose outputs are left out.
-        drop_equal_to
-            A system such that references equal to its output are left out, too.
+            The systems whose outputs are no references.
+        system
+            The one that is scored; where that is asked for, references equal to its output are left out.
         """
         kept = ~np.isin(self.owner, list(without))
-        if drop_equal_to is not None:
-            kept &= ~self.equal_to_output(drop_equal_to)
-        return kept
+        return kept & ~self.equal_to_output(system) if system in self.drop_equal else kept
 
     def positive(self, condition: Condition, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the segments that have a reference of positive weight under a condition."""

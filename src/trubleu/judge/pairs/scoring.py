@@ -58,10 +58,6 @@ class Scoring:
         Of each system.
     pairs
         Of systems, with their segments.
-    pooled
-        Whether outputs have joined the references, so that these differ from pair to pair.
-    drop_equal
-        The systems for which references equal to their output are left out.
     threads
         How many threads to use.
     """
@@ -69,8 +65,6 @@ class Scoring:
     library: Library
     outputs: Sequence[Sequence[str]]
     pairs: Sequence[Pair]
-    pooled: bool
-    drop_equal: frozenset[int]
     threads: int | None = None
     _kept: dict[tuple[Condition, object], References] = field(default_factory=dict)
     _rows: dict[tuple[tuple[Condition, object], Metric, int], NDArray[np.float64]] = field(default_factory=dict)
@@ -81,17 +75,11 @@ class Scoring:
         mine = [pair.segments for pair in self.pairs if system in (pair.a, pair.b)]
         return np.unique(np.concatenate(mine)) if mine else np.zeros(0, dtype=np.int64)
 
-    def available(self, without: frozenset[int], system: int) -> NDArray[np.bool_]:
-        """Return which references a system's outputs may be held against."""
-        return self.library.available(
-            without if self.pooled else (), drop_equal_to=system if system in self.drop_equal else None
-        )
-
     def references(
         self, condition: Condition, without: frozenset[int], system: int, segments: NDArray[np.int64]
     ) -> References:
         """Return what a system's outputs for some segments are held against."""
-        return self.library.chosen(condition, self.available(without, system), segments)
+        return self.library.chosen(condition, self.library.available(without, system), segments)
 
     def column(
         self, name: str, metric: Metric, condition: Condition, progress: Callable[[int], object] | None = None
@@ -105,7 +93,7 @@ class Scoring:
         if isinstance(matching, Matching):
             # Split into tokens once; parts of the references then come with theirs.
             self.library.references.kernel_texts(matching.tokenizer, matching.lowercase)
-        if self.pooled:
+        if self.library.pooled:
             systems = {each for pair in self.pairs for each in (pair.a, pair.b)}
             compared = [self._compared(metric, each) for each in sorted(systems)]
 
@@ -149,8 +137,7 @@ class Scoring:
         for system in range(len(self.outputs)):
             segments = self.segments_of(system)
             if len(segments):
-                without = frozenset({system}) if self.pooled else frozenset()
-                rows = self._score(metric, condition, without, system, segments, None)
+                rows = self._score(metric, condition, frozenset({system}), system, segments, None)
                 scores[system] = float(metric.score(total(rows)))
         return scores
 
@@ -164,11 +151,11 @@ class Scoring:
         progress: Callable[[int], object] | None,
     ) -> NDArray[np.float64]:
         # Pairs whose outputs may be held against the same references share them, and a system its rows.
-        chosen = condition.choose(self.library.shelf, self.available(without, system))
+        chosen = condition.choose(self.library.shelf, self.library.available(without, system))
         key = condition, (hashlib.blake2b(chosen.tobytes()).digest(), segments.tobytes())
         mine = key, metric, system
         if mine not in self._rows:
-            compared = self._compared(metric, system) if self.pooled else None
+            compared = self._compared(metric, system) if self.library.pooled else None
             if compared is None:
                 self._rows[mine] = self._scored(metric, chosen, key, system, segments, progress)
                 return self._rows[mine]
@@ -192,7 +179,7 @@ class Scoring:
         references = self._kept[key]
         outputs = self.outputs[system]
         learned = self._learned(metric, key[0], chosen)
-        if not self.pooled:
+        if not self.library.pooled:
             prepare_for(references, [metric], len(self.outputs))
         elif metric.learns:  # what it counted would stay with them, for every pair
             references = references.take(np.arange(len(references)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ from trubleu.stats.metric_tests import (
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -204,8 +205,25 @@ def judge_ratings(
     evaluation = found.evaluation(np.stack([each.scores for each in scored]), seed)
     chosen = _headlines(evaluation, found, segment_measure, system_measure, notes)
     pairs = len(scored) * (len(scored) - 1) // 2
-    wanted = trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * pairs)
-    at_least_one(wanted, "trials")
+    setting = RatingsSetting(
+        name=name or opinions.source,
+        kind="ratings" if isinstance(opinions, Ratings) else "rankings",
+        systems=len(found.systems),
+        items=len(found.items),
+        outputs=int(found.rated.sum()),
+        ratings=len(opinions),
+        raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
+        aspects=", ".join(_aspect_names(opinions)) or None,
+        segment_measure=chosen.get("segment"),
+        system_measure=chosen.get("system"),
+        test=test,
+        trials=trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * pairs),
+        seed=seed,
+        resample=resample,
+        resamples=resamples,
+        confidence=confidence,
+    )
+    at_least_one(setting.trials, "trials")
     names = [each.name for each in scored]
     errors: dict[Level, NDArray[np.float64]] = {}
     if resample == RATINGS:
@@ -216,17 +234,14 @@ def judge_ratings(
     for level, headline in chosen.items():
         check_test(level, headline, test)
         _check_rankings(found, test, resample)
-        compared = _Compared(level, headline, names, evaluation, len(found.items))
-        rows = compared.rows()
-        compared.intervals(rows, resample, resamples, confidence, seed, steps, errors.get(level))
-        found_differences = compared.tested(rows, test, wanted, seed, 1.0 - confidence, steps)
-        measures += rows.values()
-        differences += found_differences
-        if limit := holm_limit([row.p for row in found_differences if row.p is not None], wanted, "trials"):
+        compared = _Compared(level, headline, names, evaluation, setting, steps)
+        compared.intervals(errors.get(level))
+        differences += compared.tested()
+        measures += [*compared.rows.values(), *compared.others()]
+        own = [row for row in differences if row.level == level]
+        if limit := holm_limit([row.p for row in own if row.p is not None], setting.trials, "trials"):
             notes.add(limit)
-        sentence = _verdict(level, headline, [*rows.values()], found_differences, len(found.items), 1.0 - confidence)
-        verdicts.append(VerdictRow(level=level, verdict=sentence))
-        measures += compared.others()
+        verdicts.append(VerdictRow(level=level, verdict=compared.verdict(own)))
     _note_undefined(measures, notes)
     if chosen["segment"] == CALIBRATED:
         _note_tied(evaluation, names, notes)
@@ -235,26 +250,9 @@ def judge_ratings(
         verdicts=tuple(verdicts),
         measures=tuple(measures),
         differences=tuple(differences),
-        aspects=tuple(_aspects(opinions, known, scored, chosen.get("segment"), seed)),
+        aspects=tuple(_aspects(opinions, found, known, scored, chosen["segment"], seed)),
         systems=tuple(_systems(found, scored)),
-        setting=RatingsSetting(
-            name=name or opinions.source,
-            kind="ratings" if isinstance(opinions, Ratings) else "rankings",
-            systems=len(found.systems),
-            items=len(found.items),
-            outputs=int(found.rated.sum()),
-            ratings=len(opinions),
-            raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
-            aspects=_aspect_names(opinions),
-            segment_measure=chosen.get("segment"),
-            system_measure=chosen.get("system"),
-            test=test,
-            trials=wanted,
-            seed=seed,
-            resample=resample,
-            resamples=resamples,
-            confidence=confidence,
-        ),
+        setting=setting,
         signatures=tuple(
             SignatureRow(metric=each.name, signature=each.signature) for each in scored if each.signature is not None
         ),
@@ -317,14 +315,7 @@ def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
             f"{ratings.source}: all {counted(len(values), 'rated output')} got the same mean rating, {values[0]:g}, "
             "so no metric can agree or disagree; judge by another aspect or rate more outputs"
         )
-    keep_rows, keep_columns = rated.any(axis=1), rated.any(axis=0)
-    return Opinions(
-        systems=tuple(np.array(systems, dtype=object)[keep_rows].tolist()),
-        items=tuple(np.array(items, dtype=object)[keep_columns].tolist()),
-        people=people[keep_rows][:, keep_columns],
-        ranked=None,
-        rated=rated[keep_rows][:, keep_columns],
-    )
+    return _rated_only(known, rated, people=people)
 
 
 def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
@@ -356,14 +347,26 @@ def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
         )
     rated = np.zeros((len(systems), len(items)), dtype=bool)
     rated[a[kept], item[kept]] = rated[b[kept], item[kept]] = True
-    keep_rows, keep_columns = rated.any(axis=1), rated.any(axis=0)
-    new_row, new_column = np.cumsum(keep_rows) - 1, np.cumsum(keep_columns) - 1
+    return _rated_only(known, rated, ranked=np.stack([item, a, b, better])[:, kept])
+
+
+def _rated_only(
+    known: _Known,
+    rated: NDArray[np.bool_],
+    people: NDArray[np.float64] | None = None,
+    ranked: NDArray[np.int64] | None = None,
+) -> Opinions:
+    """Return opinions without the systems and items that nobody looked at."""
+    rows, columns = (np.logical_or.reduce(rated, axis=axis) for axis in (1, 0))
+    if ranked is not None:
+        row, column = np.cumsum(rows) - 1, np.cumsum(columns) - 1
+        ranked = np.stack([column[ranked[0]], row[ranked[1]], row[ranked[2]], ranked[3]])
     return Opinions(
-        systems=tuple(np.array(systems, dtype=object)[keep_rows].tolist()),
-        items=tuple(np.array(items, dtype=object)[keep_columns].tolist()),
-        people=None,
-        ranked=np.stack([new_column[item[kept]], new_row[a[kept]], new_row[b[kept]], better[kept]]),
-        rated=rated[keep_rows][:, keep_columns],
+        systems=tuple(compress(known.systems, rows.tolist())),
+        items=tuple(compress(known.items, columns.tolist())),
+        people=None if people is None else people[rows][:, columns],
+        ranked=ranked,
+        rated=rated[rows][:, columns],
     )
 
 
@@ -563,17 +566,18 @@ class _Compared:
     """The measures of one level, and the comparison of metrics by one of them."""
 
     def __init__(
-        self, level: Level, headline: str, names: Sequence[str], evaluation: MetaEvaluation, items: int
+        self,
+        level: Level,
+        headline: str,
+        names: Sequence[str],
+        evaluation: MetaEvaluation,
+        setting: RatingsSetting,
+        steps: Steps,
     ) -> None:
-        self._level = level
-        self._headline = headline
-        self._names = names
-        self._evaluation = evaluation
-        self._items = items
-
-    def rows(self) -> dict[str, MeasureRow]:
-        """Return the rows of the headline by metric, without intervals and tests."""
-        return {row.metric: row for row in self._measured(self._headline)}
+        self._level, self._headline, self._names = level, headline, names
+        self._evaluation, self._setting, self._steps = evaluation, setting, steps
+        self.rows = {row.metric: row for row in self._measured(headline)}
+        """The rows of the headline by metric."""
 
     def others(self) -> list[MeasureRow]:
         """Return the rows of all other measures of the level."""
@@ -624,102 +628,83 @@ class _Compared:
         where = "item" if measure.endswith("item") else "system" if measure.endswith("system") else "set"
         return f"no {where} has different ratings and different scores"
 
-    def intervals(
-        self,
-        rows: dict[str, MeasureRow],
-        resample: str,
-        resamples: int,
-        confidence: float,
-        seed: int,
-        steps: Steps,
-        errors: NDArray[np.float64] | None,
-    ) -> None:
+    def intervals(self, errors: NDArray[np.float64] | None) -> None:
         """Put bootstrap intervals into the rows, unless there is one item only, of which every resample is the same."""
-        unit = "segments" if resample == RATINGS else resample
-        if unit == "segments" and self._items == 1:
+        setting, count = self._setting, self._setting.resamples
+        unit = "segments" if setting.resample == RATINGS else setting.resample
+        if unit == "segments" and setting.items == 1:
             return
-        advance = steps(f"intervals, {self._level} level", resamples)
-        drawn = self._evaluation.replicates(self._level, self._headline, unit, resamples, seed, advance)
-        for place, (name, row) in enumerate(rows.items()):
+        advance = self._steps(f"intervals, {self._level} level", count)
+        drawn = self._evaluation.replicates(self._level, self._headline, unit, count, setting.seed, advance)
+        for place, (name, row) in enumerate(self.rows.items()):
             if row.value is not None:
                 if errors is not None:  # no measure exceeds 1
-                    drawn[:, place] += normal_errors(errors[place], resamples, seed)
+                    drawn[:, place] += normal_errors(errors[place], count, setting.seed)
                     np.clip(drawn[:, place], -1.0, 1.0, out=drawn[:, place])
-                low, high, _ = ends_of(drawn[:, place], confidence)
-                rows[name] = _with(row, low=low, high=high)
+                low, high, _ = ends_of(drawn[:, place], setting.confidence)
+                self.rows[name] = replace(row, low=low, high=high)
 
-    def tested(
-        self, rows: dict[str, MeasureRow], test: Test, trials: int, seed: int, alpha: float, steps: Steps
-    ) -> list[MetricDifferenceRow]:
+    def tested(self) -> list[MetricDifferenceRow]:
         """Compare all metrics that have a value, put clusters into the rows, and return the differences."""
-        defined = [place for place, name in enumerate(self._names) if rows[name].value is not None]
-        if len(defined) < 2:
-            for place in defined:
-                rows[self._names[place]] = _with(rows[self._names[place]], cluster=1, not_worse=True)
-            return []
-        part = self._evaluation
-        if len(defined) < len(self._names):
-            ranked = part.ranked and OutputPairs(part.ranked.item, part.ranked.people, part.ranked.scores[defined])
-            part = MetaEvaluation(part.people, part.scores[defined], ranked, part.seed)
-        advance = steps(f"tests, {self._level} level", trials)
-        found = part.differences(self._level, self._headline, test, trials=trials, seed=seed, advance=advance)
-        p_holm = holm(np.where(np.isfinite(found.p), found.p, 1.0))
-        values = [rows[self._names[place]].value or 0.0 for place in defined]
-        worse = np.zeros((len(defined), len(defined)), dtype=bool)
+        defined = [place for place, name in enumerate(self._names) if self.rows[name].value is not None]
+        names = [self._names[place] for place in defined]
+        values = [self.rows[name].value or 0.0 for name in names]
+        worse = np.zeros((len(names), len(names)), dtype=bool)
         differences = []
-        for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(defined))), strict=True)):
-            first, second = (a, b) if values[a] >= values[b] else (b, a)
-            significant = bool(p_holm[number] < alpha)
-            needed = data_needed(self._items, float(found.observed[number]), float(found.spread[number]))
-            worse[first, second] = significant
-            differences.append(
-                MetricDifferenceRow(
-                    level=self._level,
-                    measure=self._headline,
-                    metric_x=self._names[defined[first]],
-                    metric_y=self._names[defined[second]],
-                    difference=values[first] - values[second],
-                    p=float(found.p[number]) if math.isfinite(found.p[number]) else None,
-                    p_holm=float(p_holm[number]) if math.isfinite(found.p[number]) else None,
-                    items_needed=int(needed) if math.isfinite(needed) and not significant else None,
-                )
+        if len(names) > 1:
+            part, setting = self._evaluation, self._setting
+            if len(names) < len(self._names):
+                ranked = part.ranked and OutputPairs(part.ranked.item, part.ranked.people, part.ranked.scores[defined])
+                part = MetaEvaluation(part.people, part.scores[defined], ranked, part.seed)
+            found = part.differences(
+                self._level,
+                self._headline,
+                setting.test,
+                trials=setting.trials,
+                seed=setting.seed,
+                advance=self._steps(f"tests, {self._level} level", setting.trials),
             )
-        best = max(range(len(defined)), key=lambda place: values[place])
-        for place, cluster in enumerate(clusters(values, worse)):
-            name = self._names[defined[place]]
-            rows[name] = _with(rows[name], cluster=cluster, not_worse=not worse[best, place])
-        order = {self._names[defined[place]]: -values[place] for place in range(len(defined))}
-        return sorted(differences, key=lambda row: (order[row.metric_x], order[row.metric_y]))
+            known = np.isfinite(found.p)
+            p_holm = holm(np.where(known, found.p, 1.0))
+            for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(names))), strict=True)):
+                first, second = (a, b) if values[a] >= values[b] else (b, a)
+                worse[first, second] = p_holm[number] < 1.0 - setting.confidence
+                needed = data_needed(setting.items, float(found.observed[number]), float(found.spread[number]))
+                differences.append(
+                    MetricDifferenceRow(
+                        level=self._level,
+                        measure=self._headline,
+                        metric_x=names[first],
+                        metric_y=names[second],
+                        difference=values[first] - values[second],
+                        p=float(found.p[number]) if known[number] else None,
+                        p_holm=float(p_holm[number]) if known[number] else None,
+                        items_needed=int(needed) if math.isfinite(needed) and not worse[first, second] else None,
+                    )
+                )
+        order = dict(zip(names, values, strict=True))
+        best = max(range(len(names)), key=lambda place: values[place], default=0)
+        for place, (name, cluster) in enumerate(zip(names, clusters(values, worse), strict=True)):
+            self.rows[name] = replace(self.rows[name], cluster=cluster, not_worse=not worse[best, place])
+        return sorted(differences, key=lambda row: (-order[row.metric_x], -order[row.metric_y]))
 
-
-def _with(row: MeasureRow, **changed: object) -> MeasureRow:
-    return replace(row, **changed)  # type: ignore[arg-type] # fields of it
-
-
-def _verdict(
-    level: Level,
-    measure: str,
-    rows: Sequence[MeasureRow],
-    differences: Sequence[MetricDifferenceRow],
-    items: int,
-    alpha: float,
-) -> str:
-    """Say which metric agrees best, whether that is significant, and how much data would settle it."""
-    defined = sorted((row for row in rows if row.value is not None), key=lambda row: -(row.value or 0.0))
-    what = "single outputs" if level == "segment" else "systems"
-    title = measure_title(level, measure)
-    if not defined:
-        return f"On {what}, {title} is undefined for every metric."
-    best = defined[0]
-    shown = brief_interval(best.value or 0.0, best.low, best.high)
-    rivals = [
-        Rival(other, row.difference, row.p_holm, row.items_needed or math.inf)
-        for row in differences
-        for one, other in ((row.metric_x, row.metric_y), (row.metric_y, row.metric_x))
-        if one == best.metric
-    ]
-    head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
-    return verdict(head, rivals, alpha, items, "rated items")
+    def verdict(self, differences: Sequence[MetricDifferenceRow]) -> str:
+        """Say which metric agrees best, whether that is significant, and how much data would settle it."""
+        defined = [row for row in self.rows.values() if row.value is not None]
+        what = "single outputs" if self._level == "segment" else "systems"
+        title = measure_title(self._level, self._headline)
+        if not defined:
+            return f"On {what}, {title} is undefined for every metric."
+        best = max(defined, key=lambda row: row.value or 0.0)
+        rivals = [
+            Rival(other, row.difference, row.p_holm, row.items_needed or math.inf)
+            for row in differences
+            for one, other in ((row.metric_x, row.metric_y), (row.metric_y, row.metric_x))
+            if one == best.metric
+        ]
+        shown = brief_interval(best.value or 0.0, best.low, best.high)
+        head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
+        return verdict(head, rivals, 1.0 - self._setting.confidence, self._setting.items, "rated items")
 
 
 def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:
@@ -758,52 +743,30 @@ def _note_little_data(opinions: Opinions, metrics: int, alpha: float, notes: Not
         notes.add(f"all outputs are of one system, {opinions.systems[0]}; measures by item and of systems need several")
 
 
-def _aspect_names(opinions: Ratings | Rankings) -> str | None:
-    if isinstance(opinions, Rankings) or opinions.aspect is None:
-        return None
-    return ", ".join(dict.fromkeys(each for each in opinions.aspect if each))
+def _aspect_names(opinions: Ratings | Rankings) -> list[str]:
+    return [] if isinstance(opinions, Rankings) else [*dict.fromkeys(each for each in opinions.aspect or () if each)]
 
 
 def _aspects(
-    opinions: Ratings | Rankings,
-    known: _Known,
-    scored: Sequence[_Scored],
-    measure: str | None,
-    seed: int,
-) -> list[AspectRow]:
-    """Return the headline of the segment level for each aspect, where there are several."""
-    if isinstance(opinions, Rankings) or opinions.aspect is None or measure is None:
-        return []
-    names = [*dict.fromkeys(each for each in opinions.aspect if each)]
-    rows = []
-    for aspect in names if len(names) > 1 else ():
+    opinions: Ratings | Rankings, found: Opinions, known: _Known, scored: Sequence[_Scored], measure: str, seed: int
+) -> Iterator[AspectRow]:
+    """Yield the headline of the segment level for each aspect, where there are several."""
+    names = _aspect_names(opinions)
+    if isinstance(opinions, Rankings) or len(names) < 2:
+        return
+    rows, columns = _places(found.systems), _places(found.items)
+    for aspect in names:
         try:
-            found = _of_ratings(opinions.select(aspect=aspect), known, Notes())
+            own = _of_ratings(opinions.select(aspect=aspect), known, Notes())
         except DataError:
             values = np.full(len(scored), np.nan)
         else:
-            values = _aspect_values(found, opinions, known, scored, measure, seed)
+            part = np.ix_([rows[each] for each in own.systems], [columns[each] for each in own.items])
+            evaluation = own.evaluation(np.stack([each.scores[part] for each in scored]), seed)
+            values = evaluation.values("segment", measure).value
         for each, value in zip(scored, values.tolist(), strict=True):
-            rows.append(
-                AspectRow(
-                    aspect=aspect, metric=each.name, measure=measure, value=value if math.isfinite(value) else None
-                )
-            )
-    return rows
-
-
-def _aspect_values(
-    found: Opinions,
-    whole: Ratings,
-    known: _Known,
-    scored: Sequence[_Scored],
-    measure: str,
-    seed: int,
-) -> NDArray[np.float64]:
-    all_rated = _of_ratings(whole, known, Notes())
-    rows, columns = _places(all_rated.systems), _places(all_rated.items)
-    part = np.ix_([rows[each] for each in found.systems], [columns[each] for each in found.items])
-    return found.evaluation(np.stack([each.scores[part] for each in scored]), seed).values("segment", measure).value
+            shown = value if math.isfinite(value) else None
+            yield AspectRow(aspect=aspect, metric=each.name, measure=measure, value=shown)
 
 
 def _systems(opinions: Opinions, scored: Sequence[_Scored]) -> list[SystemMeanRow]:
