@@ -9,6 +9,7 @@ mistakes above all, is left to the checks of `trubleu.data.reference_files`, whi
 from __future__ import annotations
 
 import math
+import warnings
 from itertools import chain, compress, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -23,7 +24,7 @@ from trubleu.data.weights import (
     weight_on_scale,
     weight_problem,
 )
-from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
+from trubleu.errors import CountedWarning, DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import comma_hint, finite
 from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
@@ -264,6 +265,7 @@ class SegmentCollector:
         self._messages: list[str | None] = []
         self._contexts: list[tuple[str, ...] | None] = []
         self._weighted = False
+        self._unverified = 0
 
     def add(self, record: Mapping[str, Any], place: str, default_id: str) -> None:
         """Add a segment from a record that holds an array of ``references``."""
@@ -298,13 +300,19 @@ class SegmentCollector:
         self._errors.append(error_field(item, place, path))
         self._ratings.append(rated_field(item, place, path))
         self._weighted = self._weighted or "weight" in item or "ratings" in item
+        self._unverified += item.get("unverified") is True
 
     def end(self) -> None:
         """End the segment that was begun."""
         self._ends.append(len(self._texts))
 
     def columns(self) -> Columns:
-        """Return all that was added."""
+        """Return all that was added, and warn of weights that the file says nobody has checked."""
+        if self._unverified:
+            warning = CountedWarning(
+                f"weights in {self._source} given by a model and checked by nobody", self._unverified
+            )
+            warnings.warn(warning, stacklevel=2)
         return Columns(
             tuple(self._texts),
             np.array(self._ends, dtype=np.int64),
