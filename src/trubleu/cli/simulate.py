@@ -385,11 +385,7 @@ def add_parser(commands: add.Commands) -> None:
     parser = add.command(inner, "triples", triples, EPILOG)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed of the texts", 1)
-    add.option(parser, "--language", "N", "random seed of the words and stock phrases", 1)
     add.option(parser, "--words", "N", "vocabulary size", 200_000)
-    add.option(parser, "--exponent", "X", "exponent of Zipf's law", 1.0)
-    add.option(parser, "--duplicates", "SHARE", "share of messages and responses that repeat an earlier one", 0.02)
-    add.option(parser, "--near-duplicates", "SHARE", "share that nearly repeat an earlier one", 0.05)
     about = ".jsonl or .tsv, also with .gz or .zst, or .parquet; - for standard output"
     add.option(parser, "--out", "FILE", about, required=True)
     add.quiet(parser, "no progress bar")
@@ -445,8 +441,9 @@ def triples(options: argparse.Namespace) -> None:
     Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates. The
     first thousand triples are the same however many are asked for.
     """
-    from trubleu.simulate import TripleSimulation
+    from trubleu.data import write_triples
+    from trubleu.simulate import simulated_triples
 
-    simulation = TripleSimulation(**picked(options, "seed language words exponent duplicates near_duplicates"))
+    made = simulated_triples(options.n, **picked(options, "seed words"))
     with Bars(quiet=options.quiet) as bars:
-        simulation.write(options.out, options.n, progress=bars.stage("simulating", options.n, " triples"))
+        write_triples(options.out, made, progress=bars.stage("simulating", options.n, " triples"))
