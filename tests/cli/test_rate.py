@@ -99,7 +99,7 @@ def test_which_references_to_rate_next(run: Run) -> None:
     assert said.startswith("The interval of A is ")
     both = ("rate", "plan", "study", "--systems", "A.txt", "B.txt", "--metric=dbleu-1")
     made = json.loads(done(run(*both, "--most", "2", "--format", "json")))
-    assert set(made["plan"][0]) == {"schema", "width", "wanted", "planned", "least", "ratings"}
+    assert set(made["plan"][0]) == {"schema", "width", "wanted", "planned", "same_raters", "least", "ratings"}
     assert done(run(*plan, "--format", "csv")).startswith("segment,text,ratings,more")
     assert "--interval goes with --systems" in refused(run("rate", "plan", "study", "--interval", "2"))
     assert "--systems goes with a STUDY" in refused(run("rate", "plan", "--systems", "A.txt"))

@@ -199,7 +199,7 @@ def status_records(found: Summary) -> list[Table]:
         "paused", "items", "complete", "wanted", "counted", "uncounted", "unable", "waiting", "last_hour", "hours_left",
     )  # fmt: skip
     agreement = (
-        "alpha", "low", "high", "level", "items", "ratings", "raters", "reason", "confidence", "resamples", "undefined",
+        "alpha", "low", "high", "items", "ratings", "raters", "reason", "confidence", "resamples", "undefined",
         "seed",
     )  # fmt: skip
     kappa = (*(getattr(found.alpha, name) for name in agreement), found.kappa, found.pairs)

@@ -6,6 +6,7 @@ import math
 import tempfile
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import CountedWarning, DataError, UsageError, counted
+from trubleu.errors import CountedWarning, UsageError
 from trubleu.execution.progress import no_steps
 from trubleu.metrics.registry import parse
 from trubleu.mining import Index
@@ -23,7 +24,7 @@ from trubleu.simulate.world import responder
 from trubleu.stats import bootstrap_interval, paired_bootstrap, paired_randomisation, rank_correlations, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -85,50 +86,16 @@ def resampling_seed(number: int, seed: int) -> int:
     return (seed * 1_000_003 + number) % 2**64
 
 
-class Share(NamedTuple):
-    """A proportion of independent trials, with its standard error √(p(1 − p)/n).
+def mean_with_error(values: NDArray[np.float64]) -> tuple[float, float | None]:
+    """Return the mean of independent trials and its standard error; unknown for a single trial.
 
     Examples
     --------
-    >>> Share.of(90, 100)
-    Share(value=0.9, error=0.03)
+    >>> mean_with_error(np.array([1.0, 3.0]))
+    (2.0, 1.0)
     """
-
-    value: float
-    error: float
-
-    @classmethod
-    def of(cls, hits: int, trials: int) -> Share:
-        """Return the proportion of hits."""
-        share = hits / trials
-        return cls(share, math.sqrt(share * (1.0 - share) / trials))
-
-    def fields(self, name: str) -> dict[str, Any]:
-        """Return value and error as fields of a row."""
-        return {name: self.value, f"{name}_error": self.error}
-
-
-class Mean(NamedTuple):
-    """A mean of independent trials, with its standard error; unknown for a single trial.
-
-    Examples
-    --------
-    >>> Mean.of(np.array([1.0, 3.0]))
-    Mean(value=2.0, error=1.0)
-    """
-
-    value: float
-    error: float | None
-
-    @classmethod
-    def of(cls, values: NDArray[np.float64]) -> Mean:
-        """Return the mean of values."""
-        error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-        return cls(float(values.mean()), error)
-
-    def fields(self, name: str) -> dict[str, Any]:
-        """Return value and error as fields of a row."""
-        return {name: self.value, f"{name}_error": self.error}
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    return float(values.mean()), error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,18 +130,6 @@ class Pool:
     qualities: NDArray[np.float64]
     outputs: Mapping[str, Sequence[str]]
     output_qualities: Mapping[str, NDArray[np.float64]]
-
-    def __post_init__(self) -> None:
-        if len(self.qualities) != self.candidates.count:
-            raise DataError(
-                f"there are {len(self.qualities)} qualities but {self.candidates.count} candidates; give one for each"
-            )
-        for name, texts in self.outputs.items():
-            if len(texts) != len(self) or len(self.output_qualities[name]) != len(self):
-                raise DataError(
-                    f"the system {name} has {len(texts)} outputs and {len(self.output_qualities[name])} qualities for "
-                    f"{counted(len(self), 'segment')}; give one of both for each"
-                )
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -585,21 +540,37 @@ def score_references(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageRow:
-    """Coverage of one kind of interval.
+class Row:
+    """One way of scoring and one size of test sets.
 
     Attributes
     ----------
-    system, metric, references, raters
-        What was scored and how; no raters for metrics that take no weights.
+    metric, references, raters
+        How outputs were scored; no raters for metrics that take no weights.
     segments
         Segments of a test set.
+    """
+
+    metric: str
+    references: int
+    raters: int | None
+    segments: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageRow(Row):
+    """Coverage of one kind of interval; see `Row` for how it was made.
+
+    Attributes
+    ----------
+    system
+        Whose score it is.
     sets
         How many test sets there were.
     truth
         The score of the whole pool, which all test sets are drawn from.
-    covered, covered_error
-        The share of intervals that held the truth, and its standard error.
+    covered
+        The share of intervals that held the truth.
     below, above
         The shares of intervals that lay below and above it.
     width
@@ -611,14 +582,9 @@ class CoverageRow:
     """
 
     system: str
-    metric: str
-    references: int
-    raters: int | None
-    segments: int
     sets: int
     truth: float
     covered: float
-    covered_error: float
     below: float
     above: float
     width: float
@@ -721,70 +687,47 @@ def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[In
     low, high, scores = (
         np.array([getattr(interval, name) for interval in intervals]) for name in ("low", "high", "score")
     )
-    covered = covering(low, high, truth)
     sign = 1.0 if scored.condition.metric.higher_is_better else -1.0
-    under, over = int((high < truth).sum()), int((low > truth).sum())
-    under, over = (under, over) if sign > 0 else (over, under)
+    under, over = float((high < truth).mean()), float((low > truth).mean())
     return CoverageRow(
         system=system,
         **scored.how,
         segments=size,
         sets=len(intervals),
         truth=sign * truth,
-        **covered.fields("covered"),
-        below=under / len(intervals),
-        above=over / len(intervals),
+        covered=float(((low <= truth) & (truth <= high)).mean()),
+        below=under if sign > 0 else over,
+        above=over if sign > 0 else under,
         width=float((high - low).mean()),
         bias=sign * (float(scores.mean()) - truth),
         spread=float(scores.std()),
     )
 
 
-def covering(low: NDArray[np.float64], high: NDArray[np.float64], truth: float) -> Share:
-    """Return the share of intervals that contain the truth, ends included.
-
-    Examples
-    --------
-    >>> covering(np.array([0.0, 1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0, 6.0]), 1.0).value
-    0.5
-    """
-    return Share.of(int(((low <= truth) & (truth <= high)).sum()), len(low))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderRow:
-    """How well one way of scoring orders systems.
+class OrderRow(Row):
+    """How well one way of scoring orders systems; see `Row` for how it was made.
 
     Attributes
     ----------
-    metric, references, raters
-        How outputs were scored; no raters for metrics that take no weights.
-    segments
-        Segments of a test set.
     sets
         How many test sets there were.
     kendall, kendall_error, spearman, spearman_error
         The mean correlation of systems' scores with their true qualities, and its standard error (None for a single
         test set). Where all scores are equal, which says nothing, it counts as 0.
-    exact, exact_error
-        The share of test sets on which all systems come in their true order, and its standard error.
-    best, best_error
+    exact
+        The share of test sets on which all systems come in their true order.
+    best
         The share of test sets on which the truly best system comes first, alone.
     """
 
-    metric: str
-    references: int
-    raters: int | None
-    segments: int
     sets: int
     kendall: float
     kendall_error: float | None
     spearman: float
     spearman_error: float | None
     exact: float
-    exact_error: float
     best: float
-    best_error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -890,17 +833,18 @@ def order_study(
 
 def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[np.float64]) -> OrderRow:
     found = rank_correlations(scores, truth)
-    kendall, spearman = (Mean.of(np.nan_to_num(each)) for each in (found.kendall, found.spearman))
-    exact = Share.of(int(in_order(scores, truth).sum()), len(scores))
-    best = Share.of(int(first_is_best(scores, truth).sum()), len(scores))
+    kendall, kendall_error = mean_with_error(np.nan_to_num(found.kendall))
+    spearman, spearman_error = mean_with_error(np.nan_to_num(found.spearman))
     return OrderRow(
         **scored.how,
         segments=size,
         sets=len(scores),
-        **kendall.fields("kendall"),
-        **spearman.fields("spearman"),
-        **exact.fields("exact"),
-        **best.fields("best"),
+        kendall=kendall,
+        kendall_error=kendall_error,
+        spearman=spearman,
+        spearman_error=spearman_error,
+        exact=float(in_order(scores, truth).mean()),
+        best=float(first_is_best(scores, truth).mean()),
     )
 
 
@@ -952,24 +896,20 @@ LEVEL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerRow:
-    """Results of many simulated studies of one kind.
+class PowerRow(Row):
+    """Results of many simulated studies of one kind; see `Row` for what it is.
 
     Attributes
     ----------
-    metric, references, raters
-        How outputs were scored; no raters for metrics that take no weights.
-    segments
-        Segments of a test set.
     ratings
         How many ratings of references such a study has to pay for; None without raters.
     studies
         How many were simulated.
-    found, found_error
-        The share of studies in which the test found the truly better system, and its standard error.
-    wrong, wrong_error
+    found
+        The share of studies in which the test found the truly better system.
+    wrong
         The share in which the test "found" the other one.
-    false_alarms, false_alarms_error
+    false_alarms
         The share in which the test found a difference where there was none, because for each segment a coin decided
         which output belonged to which system.
     difference
@@ -979,18 +919,11 @@ class PowerRow:
         The share of segments without a reference of positive weight, which weighted metrics leave out.
     """
 
-    metric: str
-    references: int
-    raters: int | None
-    segments: int
     ratings: int | None
     studies: int
     found: float
-    found_error: float
     wrong: float
-    wrong_error: float
     false_alarms: float
-    false_alarms_error: float
     difference: float
     left_out: float
 
@@ -1071,34 +1004,36 @@ def power_study(
     check_whole("studies", studies, 1)
     better, other = _better_first(pool)
     told = steps("simulating studies", len(segments) * studies * len(scored))
-    counts = np.zeros((len(scored), len(segments), 3), dtype=np.int64)
+    shares = np.zeros((len(scored), len(segments), 3))
     for place, size in enumerate(segments):
         for number in range(studies):
             draw = draw_test_set(len(pool), size, number=number, seed=seed)
+            coins = draw.swapped[:, np.newaxis]
             for row, each in enumerate(scored):
-                real, dealt = (
-                    _paired(each, *pair, test, resamples, resampling_seed(number, seed), threads)
-                    for pair in _pairs(each.rows[better][draw.rows], each.rows[other][draw.rows], draw.swapped)
-                )
+                run = _paired_test(each, test, resamples, resampling_seed(number, seed), threads)
+                a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
+                # The same rows dealt to both systems at random leave no difference.
+                real, dealt = run(a, b), run(np.where(coins, b, a), np.where(coins, a, b))
                 sure = real.p < LEVEL
-                counts[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
+                shares[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
                 told(1)
+    shares /= studies
     rows = []
     for row, each in enumerate(scored):
         one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
+        texts = int(np.minimum(pool.candidates.reference_counts(), each.condition.references).sum())
         for place, size in enumerate(segments):
-            found, wrong, alarms = (Share.of(int(count), studies) for count in counts[row, place])
-            condition = each.condition
-            rated = _texts(pool, condition.references) * size / len(pool) if condition.raters else None
+            raters = each.condition.raters
+            found, wrong, false_alarms = shares[row, place].tolist()
             rows.append(
                 PowerRow(
                     **each.how,
                     segments=size,
-                    ratings=None if rated is None else round(rated * (condition.raters or 0)),
+                    ratings=None if raters is None else round(texts * size / len(pool) * raters),
                     studies=studies,
-                    **found.fields("found"),
-                    **wrong.fields("wrong"),
-                    **alarms.fields("false_alarms"),
+                    found=found,
+                    wrong=wrong,
+                    false_alarms=false_alarms,
                     difference=one - two,
                     left_out=each.left_out,
                 )
@@ -1126,39 +1061,21 @@ def check_two(systems: Collection[str]) -> None:
 
 def _better_first(pool: Pool) -> tuple[str, str]:
     check_two(pool.systems)
-    one, two = pool.systems
-    if pool.quality(one) == pool.quality(two):
+    better, other = sorted(pool.systems, key=pool.quality, reverse=True)
+    if pool.quality(better) == pool.quality(other):
         raise UsageError(
-            f"{one} and {two} are equally good in truth, so there is nothing to find; give two systems that differ "
-            "(how often a difference is found where there is none is in the table anyway)"
+            f"{better} and {other} are equally good in truth, so there is nothing to find; give two systems that "
+            "differ (how often a difference is found where there is none is in the table anyway)"
         )
-    return (one, two) if pool.quality(one) > pool.quality(two) else (two, one)
+    return better, other
 
 
-def _texts(pool: Pool, references: int) -> int:
-    """Return the number of candidates to rate in the whole pool."""
-    return int(np.minimum(pool.candidates.reference_counts(), references).sum())
-
-
-def _pairs(
-    a: NDArray[np.float64], b: NDArray[np.float64], swapped: NDArray[np.bool_]
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the rows of two systems, and the same rows shuffled between them, which removes any difference."""
-    coins = swapped[:, np.newaxis]
-    yield a, b
-    yield np.where(coins, b, a), np.where(coins, a, b)
-
-
-def _paired(
-    scored: Scored,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    test: TestName,
-    resamples: int,
-    seed: int,
-    threads: int | None,
-) -> PairedTest:
+def _paired_test(
+    scored: Scored, test: TestName, resamples: int, seed: int, threads: int | None
+) -> Callable[[NDArray[np.float64], NDArray[np.float64]], PairedTest]:
     """Return the paired test as users run it."""
     if test == "randomisation":
-        return paired_randomisation(a, b, scored.score, trials=resamples, resamples=1, seed=seed, threads=threads)
-    return paired_bootstrap(a, b, scored.score, resamples=resamples, seed=seed, threads=threads)
+        return partial(
+            paired_randomisation, score=scored.score, trials=resamples, resamples=1, seed=seed, threads=threads
+        )
+    return partial(paired_bootstrap, score=scored.score, resamples=resamples, seed=seed, threads=threads)

@@ -101,7 +101,7 @@ def spelled(rank: int) -> str:
             break
         left -= number
     left, coda = divmod(left * _STRIDE % number, len(_CODAS))
-    word = _CODAS[coda]
+    word: str = _CODAS[coda]
     for _ in range(syllables):
         left, syllable = divmod(left, len(_SYLLABLES))
         word = _SYLLABLES[syllable] + word

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, UsageError
 from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling, percentile_interval
 
@@ -64,7 +64,10 @@ def judgements(item: Iterable[Hashable], rater: Iterable[RaterLabel], score: Arr
     >>> found.raters, found.rater.tolist(), found.item.tolist()
     (('ann', 'bob'), [1, 0, 1], [0, 0, 1])
     """
-    item_labels, rater_labels = _labels(item, "item"), _rater_labels(rater)
+    item_labels, rater_labels = _labels(item, "item"), cast("list[RaterLabel]", _labels(rater, "rater"))
+    for row, label in enumerate(rater_labels):
+        if not isinstance(label, int | str | np.integer):
+            raise DataError(f"rater {label!r} of rating {row} (counted from 0) is neither a whole number nor a name")
     scores = whole_scores(score, "score")
     if not len(item_labels) == len(rater_labels) == len(scores):
         raise DataError(
@@ -120,18 +123,6 @@ def _labels(labels: Iterable[Hashable], name: str) -> list[Hashable]:
     return listed
 
 
-def _rater_labels(labels: Iterable[RaterLabel]) -> list[RaterLabel]:
-    named: list[RaterLabel] = []
-    for row, label in enumerate(_labels(labels, "rater")):
-        if isinstance(label, str):
-            named.append(label)
-        elif isinstance(label, int | np.integer):
-            named.append(int(label))
-        else:
-            raise DataError(f"rater {label!r} of rating {row} (counted from 0) is neither a whole number nor a name")
-    return named
-
-
 def _no_repeats(numbered: Judgements, items: list[Hashable], raters: list[RaterLabel]) -> None:
     keys = numbered.item * max(1, len(numbered.raters)) + numbered.rater
     order = np.argsort(keys, kind="stable")
@@ -144,11 +135,7 @@ def _no_repeats(numbered: Judgements, items: list[Hashable], raters: list[RaterL
         )
 
 
-Level: TypeAlias = Literal["ordinal", "nominal", "interval"]
-
 _Number = TypeVar("_Number", np.int64, np.float64)
-
-LEVELS: Final = ("ordinal", "nominal", "interval")
 
 MOST_VALUES: Final = 1000
 """Different scores; α looks at every pair of them."""
@@ -173,8 +160,6 @@ class Reliability:
     """The lower end; NaN without resamples, with one group only, or if α is undefined in more than half of them."""
     high: float
     """The upper end."""
-    level: Level
-    """How far apart two scores are."""
     items: int
     """How many items have two ratings or more; others play no part."""
     ratings: int
@@ -199,16 +184,16 @@ def krippendorff_alpha(
     score: ArrayLike,
     *,
     groups: Iterable[Hashable] | None = None,
-    level: Level = "ordinal",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 12345,
     threads: int | None = None,
 ) -> Reliability:
-    """Return Krippendorff's α of ratings, with a percentile bootstrap interval over items or groups of them.
+    """Return Krippendorff's ordinal α of ratings, with a percentile bootstrap interval over items or groups of them.
 
-    Items may have any number of ratings from any of the raters. α itself is computed in whole numbers and rounded once:
-    it does not depend on the order of the ratings or on labels, and neither does the interval.
+    Two scores are as far apart as there are ratings between them. Items may have any number of ratings from any rater.
+    α itself is computed in whole numbers and rounded once: it does not depend on the order of the
+    ratings or on labels, and neither does the interval.
 
     Parameters
     ----------
@@ -218,9 +203,6 @@ def krippendorff_alpha(
     groups
         For each rating, what its item belongs to, such as a segment whose texts are rated in several pairs: items of
         one group are not independent, so the interval draws them together. Each item by itself if not given.
-    level
-        How far apart two scores are. ``"ordinal"``: by the number of ratings between them, ``"interval"``: by their
-        difference, ``"nominal"``: equal or not.
     resamples
         How many samples of items, or groups, to draw for the interval; 0 for none.
     confidence
@@ -252,8 +234,6 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([1, 1], ["x", "y"], [3, 3]).reason
     'all ratings of items with two ratings or more are the same'
     """
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; {nearest(str(level), LEVELS)}")
     if resamples:
         checks.at_least_one(resamples, "resamples")
     checks.confidence_level(confidence)
@@ -266,16 +246,15 @@ def krippendorff_alpha(
     undefined = 0
     if reason is None and resamples and (groups is None or counted.group.max() > 0):  # one group is no sample
         draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=None)
-        replicates = _replicates(counted, level, draws)
+        replicates = _replicates(counted, draws)
         defined = replicates[np.isfinite(replicates)]
         undefined = resamples - len(defined)
         if len(defined) and len(defined) >= LEAST_DEFINED * resamples:
             low, high = percentile_interval(defined, confidence)
     return Reliability(
-        alpha=math.nan if reason else float(_alpha(counted, level)),
+        alpha=math.nan if reason else float(_alpha(counted)),
         low=low,
         high=high,
-        level=level,
         items=len(counted.table),
         ratings=int(np.count_nonzero(pairable)),
         raters=len(np.unique(given.rater[pairable])),
@@ -352,50 +331,40 @@ def _why_undefined(given: Judgements, counted: _Counted) -> str | None:
     return None
 
 
-def _positions(marginals: NDArray[_Number], values: NDArray[np.int64], level: Level) -> NDArray[_Number]:
+def _positions(marginals: NDArray[_Number]) -> NDArray[_Number]:
     """Return where each value lies, so that the distance of two is the square of the difference; ``[..., values]``.
 
     Krippendorff's ordinal distance, the square of the ratings from one value to the other with both ends halved, is
     the squared difference of mid-ranks. Here are twice these, which are whole.
     """
-    if level == "ordinal":
-        twice: NDArray[_Number] = 2 * np.cumsum(marginals, axis=-1) - marginals
-        return twice
-    return np.broadcast_to((values - values[0]).astype(marginals.dtype), marginals.shape)
+    twice: NDArray[_Number] = 2 * np.cumsum(marginals, axis=-1) - marginals
+    return twice
 
 
-def _alpha(counted: _Counted, level: Level) -> Fraction:
+def _alpha(counted: _Counted) -> Fraction:
     """Return α of all items, exactly."""
     marginals = counted.table.sum(axis=0).astype(np.int64)
     often: list[int] = marginals.tolist()
-    where: list[int] = _positions(marginals, counted.values, level).tolist()
+    where: list[int] = _positions(marginals).tolist()
     number = sum(often)
     observed = Fraction(0)
     for size in np.unique(counted.sizes).tolist():
         rows = counted.table[counted.sizes == size]
         # Sums of whole numbers far below 2^53: exact in whatever order they are added.
         together = np.triu(rows.T @ rows, 1)
-        first, second = np.nonzero(together)
-        pairs = zip(first.tolist(), second.tolist(), together[first, second].tolist(), strict=True)
-        if level == "nominal":
-            apart = sum(int(times) for _, _, times in pairs)
-        else:
-            apart = sum(int(times) * (where[c] - where[k]) ** 2 for c, k, times in pairs)
-        observed += Fraction(apart, size - 1)
-    if level == "nominal":
-        expected = (number**2 - sum(n**2 for n in often)) // 2
-    else:
-        squares = sum(n * x**2 for n, x in zip(often, where, strict=True))
-        expected = number * squares - sum(n * x for n, x in zip(often, where, strict=True)) ** 2
+        pairs = zip(*(each.tolist() for each in np.nonzero(together)), strict=True)
+        observed += Fraction(sum(int(together[c, k]) * (where[c] - where[k]) ** 2 for c, k in pairs), size - 1)
+    squares = sum(n * x**2 for n, x in zip(often, where, strict=True))
+    expected = number * squares - sum(n * x for n, x in zip(often, where, strict=True)) ** 2
     return 1 - (number - 1) * observed / expected
 
 
-def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[np.float64]:
+def _replicates(counted: _Counted, draws: Resampling) -> NDArray[np.float64]:
     """Return α of samples of items, NaN where all ratings are the same."""
     table = counted.table
     marginals = _drawn(draws, table, counted.group)
     number = marginals.sum(axis=1)
-    where = _positions(marginals, counted.values, level)
+    where = _positions(marginals)
     scale, shares = _shares(counted)
     observed = np.zeros(draws.count)
     first, second = np.nonzero(np.triu(table.T @ table, 1))
@@ -405,9 +374,8 @@ def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[n
         together = _drawn(draws, table[:, c] * table[:, k] * shares[:, np.newaxis], counted.group)
         # One pair after the other, so that the order of additions is the same on every machine.
         for column in range(len(c)):
-            distance = 1.0 if level == "nominal" else (where[:, c[column]] - where[:, k[column]]) ** 2
-            observed += together[:, column] * distance
-    expected = _expected(marginals, number, where, level)
+            observed += together[:, column] * (where[:, c[column]] - where[:, k[column]]) ** 2
+    expected = _expected(marginals, number, where)
     several = np.count_nonzero(marginals, axis=1) > 1
     disagreement = np.full(draws.count, np.nan)
     np.divide((number - 1.0) * observed, scale * expected, out=disagreement, where=several)
@@ -432,15 +400,10 @@ def _shares(counted: _Counted) -> tuple[float, NDArray[np.float64]]:
 
 
 def _expected(
-    marginals: NDArray[np.float64], number: NDArray[np.float64], where: NDArray[np.float64], level: Level
+    marginals: NDArray[np.float64], number: NDArray[np.float64], where: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the sum of distances of all pairs of ratings, whatever their items."""
-    total = np.zeros_like(number)
-    if level == "nominal":
-        for column in range(marginals.shape[1]):
-            total += marginals[:, column] * (number - marginals[:, column])
-        return total / 2.0
-    middle = np.zeros_like(number)
+    middle, total = np.zeros_like(number), np.zeros_like(number)
     for column in range(marginals.shape[1]):
         middle += marginals[:, column] * where[:, column]
     middle /= number
