@@ -200,7 +200,7 @@ def power(options: argparse.Namespace) -> None:
 
     systems = _systems(options)
     check_two(systems)  # before the pool is created, which takes seconds
-    _study(options, systems, power_study, render_power, "studies test resamples threads")
+    _study(options, systems, power_study, render_power, "studies resamples threads")
 
 
 def coverage(options: argparse.Namespace) -> None:
@@ -395,7 +395,6 @@ def add_parser(commands: add.Commands) -> None:
     _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = parser.add_argument_group("tests")
     add.option(drawn, "--studies", "N", "studies per condition", 300)
-    add.paired_test(drawn, dest="test")
     _add_world(parser)
     add.output(parser, digits=1)
 

@@ -65,7 +65,7 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
     notes = [
         f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
         "The true difference is that between the scores of the whole pool.",
-        f"{made}; paired {study.test}, {study.resamples:,} resamples; seed {study.seed}.",
+        f"{made}; paired bootstrap, {study.resamples:,} resamples; seed {study.seed}.",
         _ERROR,
         *([] if any(row.wrong for row in study.rows) else ["No study found the wrong system."]),
         "No difference: for each segment a coin decided which output belonged to which system.",
@@ -144,7 +144,6 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         Column("kendall", "Kendall's τ", "number", of=lambda row: _with_error(row.kendall, row.kendall_error, 3)),
         Column("spearman", "Spearman's ρ", "number", of=lambda row: _with_error(row.spearman, row.spearman_error, 3)),
         Column("exact", "all in order, %", "number", of=lambda row: _percent(row.exact, row.sets, 1)),
-        Column("best", "best first, %", "number", of=lambda row: _percent(row.best, row.sets, 1)),
     ]
     made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [

@@ -57,7 +57,7 @@ class ModelRow:
         The share of the model's calibrated weights whose 95 % interval holds the truth; None where there are none.
     winning_rate
         ω of the alternative annotator test with three people who rate 100 texts; None where there is no model.
-    kendall, exact, best
+    kendall, exact
         How well systems are ordered with these weights (see `OrderRow`).
     """
 
@@ -71,7 +71,6 @@ class ModelRow:
     winning_rate: float | None
     kendall: float
     exact: float
-    best: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +209,6 @@ def model_study(
                 winning_rate=way.winning_rate,
                 kendall=found.kendall,
                 exact=found.exact,
-                best=found.best,
             )
         )
     return ModelStudy(

@@ -21,7 +21,7 @@ from trubleu.metrics.registry import parse
 from trubleu.mining import Index
 from trubleu.simulate.raters import Habits, simulated_raters
 from trubleu.simulate.world import responder
-from trubleu.stats import bootstrap_interval, paired_bootstrap, paired_randomisation, rank_correlations, total
+from trubleu.stats import bootstrap_interval, paired_bootstrap, rank_correlations, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
     from trubleu.mining import Candidates
     from trubleu.simulate.world import World
-    from trubleu.stats import Interval, PairedTest, TestName
+    from trubleu.stats import Interval
 
 
 __all__ = [
@@ -577,8 +577,6 @@ class CoverageRow(Row):
         The mean width.
     bias
         The mean score of the test sets less the truth.
-    spread
-        The standard deviation of the scores of the test sets.
     """
 
     system: str
@@ -589,7 +587,6 @@ class CoverageRow(Row):
     above: float
     width: float
     bias: float
-    spread: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -700,7 +697,6 @@ def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[In
         above=over if sign > 0 else under,
         width=float((high - low).mean()),
         bias=sign * (float(scores.mean()) - truth),
-        spread=float(scores.std()),
     )
 
 
@@ -717,8 +713,6 @@ class OrderRow(Row):
         test set). Where all scores are equal, which says nothing, it counts as 0.
     exact
         The share of test sets on which all systems come in their true order.
-    best
-        The share of test sets on which the truly best system comes first, alone.
     """
 
     sets: int
@@ -727,7 +721,6 @@ class OrderRow(Row):
     spearman: float
     spearman_error: float | None
     exact: float
-    best: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -844,7 +837,6 @@ def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: ND
         spearman=spearman,
         spearman_error=spearman_error,
         exact=float(in_order(scores, truth).mean()),
-        best=float(first_is_best(scores, truth).mean()),
     )
 
 
@@ -875,20 +867,6 @@ def in_order(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray
         if truth[one] != truth[two]:
             right &= (scores[:, one] > scores[:, two]) == (truth[one] > truth[two])
             right &= scores[:, one] != scores[:, two]
-    return right
-
-
-def first_is_best(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return per row of scores whether a truly best system has the highest score, alone.
-
-    Examples
-    --------
-    >>> first_is_best(np.array([[9.0, 5.0], [9.0, 9.0], [3.0, 4.0]]), np.array([4.1, 3.2])).tolist()
-    [True, False, False]
-    """
-    highest = scores == scores.max(axis=1, keepdims=True)
-    alone = highest.sum(axis=1) == 1
-    right: NDArray[np.bool_] = alone & highest[:, truth == truth.max()].any(axis=1)
     return right
 
 
@@ -940,7 +918,7 @@ class PowerStudy:
         How good they truly are, from 1 to 5.
     pool
         How many segments test sets were drawn from.
-    test, resamples, seed
+    resamples, seed
         How the test drew.
     rows
         One for each condition and number of segments.
@@ -951,7 +929,6 @@ class PowerStudy:
     better_quality: float
     other_quality: float
     pool: int
-    test: TestName
     resamples: int
     seed: int
     rows: tuple[PowerRow, ...]
@@ -963,13 +940,12 @@ def power_study(
     *,
     segments: Sequence[int],
     studies: int = 300,
-    test: TestName = "bootstrap",
     resamples: int = 1_000,
     seed: int = 1,
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> PowerStudy:
-    """Simulate studies that compare two systems with a paired test at p < 0.05.
+    """Simulate studies that compare two systems with a paired bootstrap test at p < 0.05.
 
     Test sets of one size are the same under all conditions, so differences between conditions are not masked by
     sampling noise.
@@ -984,8 +960,6 @@ def power_study(
         Sizes of test sets.
     studies
         How many to simulate of each size.
-    test
-        ``bootstrap`` or ``randomisation``.
     resamples
         Draws of a test.
     seed
@@ -1010,7 +984,13 @@ def power_study(
             draw = draw_test_set(len(pool), size, number=number, seed=seed)
             coins = draw.swapped[:, np.newaxis]
             for row, each in enumerate(scored):
-                run = _paired_test(each, test, resamples, resampling_seed(number, seed), threads)
+                run = partial(
+                    paired_bootstrap,
+                    score=each.score,
+                    resamples=resamples,
+                    seed=resampling_seed(number, seed),
+                    threads=threads,
+                )
                 a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
                 # The same rows dealt to both systems at random leave no difference.
                 real, dealt = run(a, b), run(np.where(coins, b, a), np.where(coins, a, b))
@@ -1044,7 +1024,6 @@ def power_study(
         better_quality=pool.quality(better),
         other_quality=pool.quality(other),
         pool=len(pool),
-        test=test,
         resamples=resamples,
         seed=seed,
         rows=tuple(rows),
@@ -1068,14 +1047,3 @@ def _better_first(pool: Pool) -> tuple[str, str]:
             "differ (how often a difference is found where there is none is in the table anyway)"
         )
     return better, other
-
-
-def _paired_test(
-    scored: Scored, test: TestName, resamples: int, seed: int, threads: int | None
-) -> Callable[[NDArray[np.float64], NDArray[np.float64]], PairedTest]:
-    """Return the paired test as users run it."""
-    if test == "randomisation":
-        return partial(
-            paired_randomisation, score=scored.score, trials=resamples, resamples=1, seed=seed, threads=threads
-        )
-    return partial(paired_bootstrap, score=scored.score, resamples=resamples, seed=seed, threads=threads)

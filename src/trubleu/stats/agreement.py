@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 
 RaterLabel: TypeAlias = int | str
+_Whole: TypeAlias = int | Fraction
 
 LARGEST_SCORE: Final = 2**31 - 1
 """Scores beyond it, or below its negative, are no ratings but a mistake."""
@@ -496,8 +500,10 @@ def quadratic_kappa(a: ArrayLike, b: ArrayLike, *, scale: tuple[int, int] = FIVE
     x, y = whole_scores(a, "a"), whole_scores(b, "b")
     if len(x) != len(y):
         raise DataError(f"a has {len(x)} scores but b has {len(y)}; both need one for each item that they share")
-    x, y = _from_lowest(x, "a", scale), _from_lowest(y, "b", scale)
-    return _kappa(*(int(column.sum()) for column in _products(x, y)))
+    sums = _Sums()
+    for one, other in zip(_from_lowest(x, "a", scale).tolist(), _from_lowest(y, "b", scale).tolist(), strict=True):
+        sums.add(one, other)
+    return _kappa(*sums.parts)
 
 
 def kappa_table(
@@ -540,84 +546,50 @@ def kappa_table(
     [('ann', 0.292), ('bob', 0.432), ('cy', -0.833)]
     """
     given = judgements(item, rater, score)
+    by_item: dict[int, list[tuple[int, int]]] = defaultdict(list)
     scores = _from_lowest(given.score, "score", scale)
-    return KappaTable(pairs=_pairs(given, scores), raters=_with_the_rest(given, scores))
-
-
-def _pairs(given: Judgements, scores: NDArray[np.int64]) -> tuple[PairKappa, ...]:
-    order = np.lexsort((given.rater, given.item))
-    item, rater, score = given.item[order], given.rater[order], scores[order]
-    number = len(given.raters)
-    keys, sums = np.empty(0, dtype=np.int64), np.empty((0, 6), dtype=np.int64)
-    # Ratings of an item lie side by side, raters in order: each pair is found at its distance in the list.
-    for distance in range(1, len(item)):
-        same = np.flatnonzero(item[distance:] == item[:-distance])
-        if not len(same):
-            break
-        pair = rater[same] * number + rater[same + distance]
-        products = np.stack(_products(score[same], score[same + distance]), axis=1)
-        keys, sums = _added_up(np.concatenate([keys, pair]), np.concatenate([sums, products]))
-    return tuple(
-        PairKappa(a=given.raters[key // number], b=given.raters[key % number], kappa=_kappa(*row), shared=row[0])
-        for key, row in zip(keys.tolist(), sums.tolist(), strict=True)
+    for number, who, points in zip(given.item.tolist(), given.rater.tolist(), scores.tolist(), strict=True):
+        by_item[number].append((who, points))
+    of_pair: dict[tuple[int, int], _Sums] = defaultdict(_Sums)
+    of_rater: dict[tuple[int, int], _Sums] = defaultdict(_Sums)  # by the number of others
+    for rated in by_item.values():
+        for (a, x), (b, y) in combinations(sorted(rated), 2):
+            of_pair[a, b].add(x, y)
+            of_rater[a, len(rated) - 1].add(x, y)
+            of_rater[b, len(rated) - 1].add(y, x)
+    rest = [[Fraction(0)] * 6 for _ in given.raters]
+    for (who, others), sums in of_rater.items():  # the others of an item share its one entry
+        rest[who] = [before + Fraction(more, others) for before, more in zip(rest[who], sums.parts, strict=True)]
+    often = np.bincount(given.rater, minlength=len(given.raters)).tolist()
+    return KappaTable(
+        pairs=tuple(
+            PairKappa(a=given.raters[a], b=given.raters[b], kappa=_kappa(*sums.parts), shared=sums.parts[0])
+            for (a, b), sums in sorted(of_pair.items(), key=itemgetter(0))
+        ),
+        raters=tuple(
+            RaterKappa(rater=label, kappa=_kappa(*parts), shared=int(parts[0]), ratings=ratings)
+            for label, parts, ratings in zip(given.raters, rest, often, strict=True)
+        ),
     )
 
 
-def _with_the_rest(given: Judgements, scores: NDArray[np.int64]) -> tuple[RaterKappa, ...]:
-    sizes, totals, squares = (
-        _sums_of(weights, given.item, given.items) for weights in (np.ones_like(scores), scores, scores * scores)
-    )
-    size = sizes[given.item]
-    others, others_squared = totals[given.item] - scores, squares[given.item] - scores * scores
-    columns = np.stack([np.ones_like(scores), scores, others, scores * scores, others_squared, scores * others], axis=1)
-    largest = int(size.max(initial=0)) + 1
-    keys, sums = _added_up(given.rater * largest + size, columns)
-    ratings = np.bincount(given.rater, minlength=len(given.raters)).tolist()
-    together = [[Fraction(0)] * 6 for _ in given.raters]
-    for key, row in zip(keys.tolist(), sums.tolist(), strict=True):
-        who, others_number = key // largest, key % largest - 1
-        if others_number:
-            n, x, y, xx, yy, xy = row
-            parts = (n, x, Fraction(y, others_number), xx, Fraction(yy, others_number), Fraction(xy, others_number))
-            together[who] = [before + part for before, part in zip(together[who], parts, strict=True)]
-    return tuple(
-        RaterKappa(rater=label, kappa=_kappa(*row), shared=int(row[0]), ratings=often)
-        for label, row, often in zip(given.raters, together, ratings, strict=True)
-    )
+class _Sums:
+    """What κ is made of: the number of items, and the sums of scores, squares and products."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts = (0, 0, 0, 0, 0, 0)
+
+    def add(self, x: int, y: int) -> None:
+        n, xs, ys, xx, yy, xy = self.parts
+        self.parts = (n + 1, xs + x, ys + y, xx + x * x, yy + y * y, xy + x * y)
 
 
-def _kappa(
-    n: int | Fraction,
-    x: int | Fraction,
-    y: int | Fraction,
-    xx: int | Fraction,
-    yy: int | Fraction,
-    xy: int | Fraction,
-) -> float:
-    """Return κ from the number of items and the sums of scores, squares and products."""
+def _kappa(n: _Whole, x: _Whole, y: _Whole, xx: _Whole, yy: _Whole, xy: _Whole) -> float:
+    """Return κ from the number of items and the sums of scores, squares and products; whole numbers will do."""
     expected = n * (xx + yy) - 2 * x * y
     return float(Fraction(2 * (n * xy - x * y)) / expected) if expected else math.nan
-
-
-def _products(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return the columns whose sums make κ."""
-    return np.ones_like(x), x, y, x * x, y * y, x * y
-
-
-def _added_up(keys: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different keys in order and the sum of the rows of each."""
-    if not len(keys):
-        return keys, rows
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return keys[starts], np.add.reduceat(rows[order], starts, axis=0)
-
-
-def _sums_of(weights: NDArray[np.int64], index: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    sums = np.zeros(number, dtype=np.int64)
-    np.add.at(sums, index, weights)
-    return sums
 
 
 def _from_lowest(scores: NDArray[np.int64], name: str, scale: tuple[int, int]) -> NDArray[np.int64]:
