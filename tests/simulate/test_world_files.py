@@ -218,7 +218,7 @@ def test_systems_can_be_chosen_with_and_without_names(run: Run, tmp_path: Path) 
     [
         (("w", "--system", "a=dull", "--system", "a=parrot"), "--system a is given twice; give each system a name"),
         (("w", "--system", "a=wise"), "there is no responder 'wise'; choose among skill:SHARE"),
-        (("w", "--system", "skill:0.5"), "--system skill:0.5 needs a name, such as good=skill:0.5"),
+        (("w", "--system", "skill:0.5"), "'skill:0.5' cannot be the name of a system and its file"),
         (("w", "--system", "=dull"), "--system =dull has no name before the =; write NAME=SPEC"),
         (("w", "--seed", "-1"), "the seed of a world must be a whole number from 0"),
         (("w", "--corpus", "0"), "corpus is 0"),

@@ -46,7 +46,7 @@ def world(options: argparse.Namespace) -> None:
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
 
-    systems = read_systems(options.system, need_names=True) if options.system else dict(SYSTEMS)
+    systems = read_systems(options.system) if options.system else dict(SYSTEMS)
     with Bars(quiet=options.quiet) as bars:
         written = write_world(
             options.folder,
@@ -59,15 +59,13 @@ def world(options: argparse.Namespace) -> None:
         sys.stdout.write(_told(written, systems))
 
 
-def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
+def read_systems(given: Sequence[str]) -> dict[str, str]:
     """Parse ``--system``: names and descriptions of systems.
 
     Parameters
     ----------
     given
         ``NAME=SPEC``, or a spec that is its own name.
-    need_names
-        Whether names become those of files, which a spec with a number cannot be.
 
     Raises
     ------
@@ -76,7 +74,7 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
 
     Examples
     --------
-    >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
+    >>> read_systems(["a=skill:0.8", "parrot"])
     {'a': 'skill:0.8', 'parrot': 'parrot'}
     """
     systems: dict[str, str] = {}
@@ -84,8 +82,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
         name, equals, spec = each.partition("=")
         if not name:
             raise UsageError(f"--system {each} has no name before the =; write NAME=SPEC")
-        if need_names and not equals and ":" in name:
-            raise UsageError(f"--system {each} needs a name, such as good={each}")
         if name in systems:
             raise UsageError(f"--system {name} is given twice; give each system a name of its own, NAME=SPEC")
         systems[name] = spec if equals else each
@@ -234,7 +230,7 @@ def _systems(options: argparse.Namespace) -> Mapping[str, str]:
     from trubleu.simulate.world import SYSTEMS
 
     given = options.responders or options.default_responders
-    return read_systems(given, need_names=False) if given else SYSTEMS
+    return read_systems(given) if given else SYSTEMS
 
 
 def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -101,17 +101,6 @@ class ModelStudy:
     rows: tuple[ModelRow, ...]
 
 
-class _Way(NamedTuple):
-    """One way to get weights, and the weights; NaN where there is none."""
-
-    model: str | None
-    rated: int
-    weights: str
-    values: NDArray[np.float64]
-    coverage: float | None = None
-    winning_rate: float | None = None
-
-
 def model_study(
     pool: Pool,
     models: Mapping[str, SimulatedModel],
@@ -173,13 +162,18 @@ def model_study(
     place = np.empty(len(truth), dtype=np.int64)
     place[order] = np.arange(len(truth)) - pool.candidates.offsets[:-1][groups[order]]
     known = {number: place < number for number in rated}
-    ways = [_Way(None, number, "people", np.where(there, by_people, np.nan)) for number, there in known.items()]
+    # Each way to get weights as fields of its row, and the weights; NaN where there is none.
+    nobody = {"model": None, "rated": 0, "coverage": None, "winning_rate": None}
+    ways: list[tuple[dict[str, Any], NDArray[np.float64]]] = [
+        (nobody | {"weights": "people", "rated": number}, np.where(there, by_people, np.nan))
+        for number, there in known.items()
+    ]
     for name, model in models.items():
         texts = zip(pool.candidates.texts, pool.qualities.tolist(), strict=True)
         scores = np.array([model.score(f"{seed}/{row}", *each) for row, each in enumerate(texts)])
         values = (scores - 3) / 2
-        won = _winning_rate(ratings, scores, shuffled)
-        ways.append(_Way(name, 0, "model", values, winning_rate=won))
+        about = nobody | {"model": name, "winning_rate": _winning_rate(ratings, scores, shuffled)}
+        ways.append((about | {"weights": "model"}, values))
         for number, there in known.items():
             if not there.all():
                 curve = calibrate(
@@ -187,26 +181,23 @@ def model_study(
                 )
                 worth = curve.predict(values)
                 inside = float((np.abs(worth - truth) <= _TWO_SIDED * curve.predict_errors(values))[~there].mean())
-                ways.append(_Way(name, number, "joint", np.where(there, by_people, worth), inside, won))
+                about = about | {"weights": "joint", "rated": number, "coverage": inside}
+                ways.append((about, np.where(there, by_people, worth)))
     told = steps("scoring", len(ways) * len(pool.outputs))
     scored = [
-        score_references(pool, condition, pool.first(MOST_REFERENCES, way.values, rated_only=True), threads, told)
-        for way in ways
+        score_references(pool, condition, pool.first(MOST_REFERENCES, values, rated_only=True), threads, told)
+        for _, values in ways
     ]
     ordered = order_study(pool, scored, segments=[segments], sets=sets, seed=seed, steps=steps).rows
     rows = []
-    for way, found in zip(ways, ordered, strict=True):
-        off = (way.values - truth)[np.isfinite(way.values)]
+    for (about, values), found in zip(ways, ordered, strict=True):
+        off = (values - truth)[np.isfinite(values)]
         rows.append(
             ModelRow(
-                model=way.model,
-                rated=way.rated,
-                weights=way.weights,
-                ratings=raters * int(known[way.rated].sum()) if way.rated else 0,
+                **about,
+                ratings=raters * int(known[about["rated"]].sum()) if about["rated"] else 0,
                 off=float(np.sqrt((off**2).mean())),
                 bias=float(off.mean()),
-                coverage=way.coverage,
-                winning_rate=way.winning_rate,
                 kendall=found.kendall,
                 exact=found.exact,
             )

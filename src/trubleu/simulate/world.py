@@ -463,7 +463,8 @@ def _check_names(systems: Mapping[str, Responder]) -> None:
     wrong = [name for name in systems if not _NAME.fullmatch(name)]
     if wrong:
         raise UsageError(
-            f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' and '-'"
+            f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' "
+            "and '-', as in good=skill:0.8"
         )
 
 

@@ -96,14 +96,10 @@ def whole_scores(score: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return a flat list of scores as integers, refusing anything else."""
     try:
         array = np.asarray(score)
-    except ValueError:
-        raise DataError(f"{name} must be a flat list of whole numbers, but its elements are lists") from None
-    if array.ndim != 1:
-        raise DataError(f"{name} must be a flat list of whole numbers, but the array has {array.ndim} dimension(s)")
-    if not len(array):
-        return np.empty(0, dtype=np.int64)
-    if array.dtype.kind not in "iuf":
-        raise DataError(f"{name} must hold whole numbers only; leave out ratings that are missing")
+    except ValueError:  # lists of several lengths
+        array = np.zeros((0, 0))
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iuf"):
+        raise DataError(f"{name} must be a flat list of whole numbers; leave out ratings that are missing")
     # NaN is not equal to itself rounded, and fails here too.
     bad = np.flatnonzero(~((np.abs(array.astype(np.float64)) <= LARGEST_SCORE) & (array == np.rint(array))))
     if len(bad):
