@@ -13,6 +13,7 @@ from trubleu.render.studies import render_coverage, render_order, render_power
 from trubleu.render.tables import FORMATS
 from trubleu.simulate.studies import (
     CoverageStudy,
+    Draws,
     OrderStudy,
     Pool,
     PowerStudy,
@@ -30,17 +31,17 @@ def pool() -> Pool:
 
 @pytest.fixture
 def power(pool: Pool) -> PowerStudy:
-    return power_study(pool, [scored_by(pool, MeanOfNumbers())], segments=[10, 20], studies=5, resamples=50)
+    return power_study(pool, [scored_by(pool, MeanOfNumbers())], Draws(segments=[10, 20], number=5, resamples=50))
 
 
 @pytest.fixture
 def coverage(pool: Pool) -> CoverageStudy:
-    return coverage_study(pool, [scored_by(pool, MeanOfNumbers())], segments=[10], sets=5, resamples=50)
+    return coverage_study(pool, [scored_by(pool, MeanOfNumbers())], Draws(segments=[10], number=5, resamples=50))
 
 
 @pytest.fixture
 def order(pool: Pool) -> OrderStudy:
-    return order_study(pool, [scored_by(pool, MeanOfNumbers())], segments=[10], sets=5)
+    return order_study(pool, [scored_by(pool, MeanOfNumbers())], Draws(segments=[10], number=5))
 
 
 def test_every_format_can_be_printed(power: PowerStudy, coverage: CoverageStudy, order: OrderStudy) -> None:

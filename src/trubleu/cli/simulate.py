@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.simulate import WrittenWorld
-    from trubleu.simulate.studies import Pool, Scored
+    from trubleu.simulate.studies import Draws, Pool, Scored
 
 
 WORLD_EPILOG = """\
@@ -196,7 +196,7 @@ def power(options: argparse.Namespace) -> None:
 
     systems = _systems(options)
     check_two(systems)  # before the pool is created, which takes seconds
-    _study(options, systems, power_study, render_power, "studies resamples threads")
+    _study(options, systems, power_study, render_power)
 
 
 def coverage(options: argparse.Namespace) -> None:
@@ -208,7 +208,7 @@ def coverage(options: argparse.Namespace) -> None:
     from trubleu.render.studies import render_coverage
     from trubleu.simulate.studies import coverage_study
 
-    _study(options, _systems(options), coverage_study, render_coverage, "sets confidence resamples threads")
+    _study(options, _systems(options), coverage_study, render_coverage, "confidence")
 
 
 def order(options: argparse.Namespace) -> None:
@@ -223,7 +223,7 @@ def order(options: argparse.Namespace) -> None:
     systems = _systems(options)
     if len(systems) < 2:
         raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
-    _study(options, systems, order_study, render_order, "sets")
+    _study(options, systems, order_study, render_order)
 
 
 def _systems(options: argparse.Namespace) -> Mapping[str, str]:
@@ -233,12 +233,12 @@ def _systems(options: argparse.Namespace) -> Mapping[str, str]:
     return read_systems(given) if given else SYSTEMS
 
 
-def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str) -> None:
+def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str = "") -> None:
     """Simulate a study; ``names`` are the options that only this kind of study has."""
-    sizes = _checked(options)
+    draws = _draws(options)
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
-        made = make(pool, scored, segments=sizes, steps=bars.stage, **picked(options, f"seed {names}"))
+        made = make(pool, scored, draws, steps=bars.stage, **picked(options, names))
     write_output(options, show(made, options.format, options.digits))
 
 
@@ -257,8 +257,8 @@ def models(options: argparse.Namespace) -> None:
 
     needed("scipy", "calibrating a model", "trubleu[model]")
     metrics = options.metric or ["dbleu-2"]
-    sizes = _checked(options)
-    if len(sizes) != 1 or len(metrics) != 1:
+    draws = _draws(options)
+    if len(draws.segments) != 1 or len(metrics) != 1:
         raise UsageError("simulate models takes one number of segments and one metric; leave the others out")
     made = read_models(options.model or MODELS)
     rated = _numbers("rated", options.rated, {ALL: MOST_REFERENCES})
@@ -268,35 +268,28 @@ def models(options: argparse.Namespace) -> None:
         study = model_study(
             _pool(options, systems, bars),
             made,
+            draws,
             rated=rated,
             metric=metrics[0],
-            segments=sizes[0],
             habits=habits,
-            **picked(options, "raters sets crowd seed threads"),
+            **picked(options, "raters crowd"),
             steps=bars.stage,
         )
     write_output(options, render_models(study, options.format, options.digits))
 
 
-def _checked(options: argparse.Namespace) -> list[int]:
-    """Validate the options before any work; return the sizes of test sets."""
-    from trubleu.simulate.studies import check_numbers, check_whole
-    from trubleu.stats.checks import at_least_one, confidence_level
+def _draws(options: argparse.Namespace) -> Draws:
+    """Validate the options before any work; return the test sets."""
+    from trubleu.simulate.studies import Draws, check_whole
+    from trubleu.stats.checks import confidence_level
 
     check_output(options)
-    sizes = _numbers("segments", options.segments)
-    check_numbers("segments", sizes, 2)
-    for name in ("studies", "sets"):
-        if name in options:
-            check_whole(name, getattr(options, name), 1)
-    check_whole("seed", options.seed, 0, 2**32 - 1)
     check_whole("top", options.top, 1, 10_000)
     check_whole("random", options.random, 0, 10_000)
-    if "resamples" in options:
-        at_least_one(options.resamples, "resamples")
     if "confidence" in options:
         confidence_level(options.confidence)
-    return sizes
+    drawn = picked(options, "seed threads") | ({"resamples": options.resamples} if "resamples" in options else {})
+    return Draws(segments=_numbers("segments", options.segments), number=options.sets, **drawn)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
@@ -390,7 +383,7 @@ def add_parser(commands: add.Commands) -> None:
     _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
     _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = parser.add_argument_group("tests")
-    add.option(drawn, "--studies", "N", "studies per condition", 300)
+    add.option(drawn, "--studies", "N", "studies per condition", 300, dest="sets")
     _add_world(parser)
     add.output(parser, digits=1)
 

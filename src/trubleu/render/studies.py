@@ -61,11 +61,11 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
             rows.append([*how, *cells, *([group[0].difference] if value == "found" else [])])
         tables.append(Table(title, columns, rows))
     best, other = f"{study.better_quality:.2f}", f"{study.other_quality:.2f}"
-    made = f"{study.rows[0].studies:,} studies a number, each on segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} studies a number, each on segments drawn from {study.pool:,}"
     notes = [
         f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
         "The true difference is that between the scores of the whole pool.",
-        f"{made}; paired bootstrap, {study.resamples:,} resamples; seed {study.seed}.",
+        f"{made}; paired bootstrap, {study.draws.resamples:,} resamples; seed {study.draws.seed}.",
         _ERROR,
         *([] if any(row.wrong for row in study.rows) else ["No study found the wrong system."]),
         "No difference: for each segment a coin decided which output belonged to which system.",
@@ -114,10 +114,10 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
         Column("width", kind="number"),
         Column("bias", kind="signed"),
     ]
-    made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [
-        f"{made}, whose score is the truth; seed {study.seed}.",
-        f"Intervals of {100 * study.confidence:g} % from {study.resamples:,} resamples.",
+        f"{made}, whose score is the truth; seed {study.draws.seed}.",
+        f"Intervals of {100 * study.confidence:g} % from {study.draws.resamples:,} resamples.",
         f"{_ERROR} Bias is the mean score of the test sets less the truth.",
     ]
     return render_tables([table_of(study.rows, columns)], format, digits, notes=notes)
@@ -145,9 +145,9 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         Column("spearman", "Spearman's ρ", "number", of=lambda row: _with_error(row.spearman, row.spearman_error, 3)),
         Column("exact", "all in order, %", "number", of=lambda row: _percent(row.exact, row.sets, 1)),
     ]
-    made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [
-        f"{made}; seed {study.seed}.",
+        f"{made}; seed {study.draws.seed}.",
         _ERROR,
     ]
     return render_tables([table_of(study.rows, columns), _systems(study)], format, digits, notes=notes)
@@ -180,9 +180,10 @@ def render_models(study: ModelStudy, format: str = "text", digits: int = 2) -> s
         Column("kendall", "Kendall's τ", "number", 3),
         Column("exact", "all in order, %", "number", 1, lambda row: 100 * row.exact),
     ]
+    draws = study.draws
     notes = [
         f"{study.texts:,} texts of {study.pool:,} segments; people rate some of them, {study.raters} ratings each.",
-        f"Orders by {study.metric} on {study.sets:,} test sets of {study.segments:,} segments; seed {study.seed}.",
+        f"Orders by {study.metric} on {draws.number:,} test sets of {draws.segments[0]:,} segments; seed {draws.seed}.",
         "Off by: root mean square of weight less truth, which is what the whole crowd would say.",
     ]
     return render_tables([table_of(study.rows, columns)], format, digits, notes=notes)

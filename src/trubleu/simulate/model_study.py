@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from trubleu.execution.progress import Steps
     from trubleu.simulate.raters import Habits, SimulatedModel
-    from trubleu.simulate.studies import Pool
+    from trubleu.simulate.studies import Draws, Pool
 
 _TWO_SIDED: Final = 1.959964  # of the normal distribution, for 95 %
 _TESTED: Final = 100  # texts that the people of the alternative annotator test rate
@@ -83,10 +83,10 @@ class ModelStudy:
         Segments and candidates.
     raters
         Ratings of each text that people rate.
-    metric, segments, sets
-        The metric that orders systems, segments of a test set, and how many there were.
-    seed
-        Of all draws.
+    metric
+        The metric that orders systems.
+    draws
+        The test sets.
     rows
         First people alone, then each model.
     """
@@ -95,25 +95,20 @@ class ModelStudy:
     texts: int
     raters: int
     metric: str
-    segments: int
-    sets: int
-    seed: int
+    draws: Draws
     rows: tuple[ModelRow, ...]
 
 
 def model_study(
     pool: Pool,
     models: Mapping[str, SimulatedModel],
+    draws: Draws,
     *,
     rated: Sequence[int] = (1, 3, MOST_REFERENCES),
     raters: int = 3,
     metric: str = "dbleu-2",
-    segments: int = 200,
-    sets: int = 500,
     habits: Habits | None = None,
     crowd: int = CROWD,
-    seed: int = 1,
-    threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ModelStudy:
     """Weigh candidates by people, by models of known bias and noise, and by both.
@@ -124,20 +119,16 @@ def model_study(
         Segments with two systems or more.
     models
         Models by their names.
+    draws
+        The test sets, of one size; their seed is that of all draws.
     rated
         How many texts of each segment people rate; the others are left to the model.
     raters
         How many people rate each of these.
     metric
         A metric that takes weights.
-    segments, sets
-        Segments of a test set, and how many to draw.
     habits, crowd
         What people are like, and how many there are.
-    seed
-        Of all draws.
-    threads
-        How many threads to use; None for all cores.
     steps
         Told of how far it is.
 
@@ -146,6 +137,7 @@ def model_study(
     UsageError
         If a number is out of range, or the metric takes no weights.
     """
+    seed = draws.seed
     check_numbers("rated", rated, 1, MOST_REFERENCES)
     check_whole("raters", raters, 1, crowd)
     (condition,) = make_conditions([metric], [MOST_REFERENCES], [raters])
@@ -185,10 +177,10 @@ def model_study(
                 ways.append((about, np.where(there, by_people, worth)))
     told = steps("scoring", len(ways) * len(pool.outputs))
     scored = [
-        score_references(pool, condition, pool.first(MOST_REFERENCES, values, rated_only=True), threads, told)
+        score_references(pool, condition, pool.first(MOST_REFERENCES, values, rated_only=True), draws.threads, told)
         for _, values in ways
     ]
-    ordered = order_study(pool, scored, segments=[segments], sets=sets, seed=seed, steps=steps).rows
+    ordered = order_study(pool, scored, draws, steps=steps).rows
     rows = []
     for (about, values), found in zip(ways, ordered, strict=True):
         off = (values - truth)[np.isfinite(values)]
@@ -207,9 +199,7 @@ def model_study(
         texts=len(truth),
         raters=raters,
         metric=metric,
-        segments=segments,
-        sets=sets,
-        seed=seed,
+        draws=draws,
         rows=tuple(rows),
     )
 

@@ -24,7 +24,7 @@ from trubleu.simulate.world import responder
 from trubleu.stats import bootstrap_interval, paired_bootstrap, rank_correlations, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "Condition", "CoverageRow", "CoverageStudy", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy", "Scored",
-    "SystemRow", "coverage_study", "draw_ratings", "make_conditions", "make_pool", "order_study", "pool_of",
+    "Condition", "CoverageRow", "CoverageStudy", "Draws", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy",
+    "Scored", "SystemRow", "coverage_study", "draw_ratings", "make_conditions", "make_pool", "order_study", "pool_of",
     "power_study", "score_pool", "weights_of",
 ]  # fmt: skip
 
@@ -55,6 +55,42 @@ class Draw(NamedTuple):
 
     rows: NDArray[np.int64]
     swapped: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """The test sets of a study.
+
+    Parameters
+    ----------
+    segments
+        Sizes of test sets.
+    number
+        How many test sets to draw of each size.
+    resamples
+        Draws of a bootstrap interval or test.
+    seed
+        Of all draws.
+    threads
+        How many threads to use; None for all cores if there is enough to do. It changes no number.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+
+    segments: Sequence[int]
+    number: int = 1_000
+    resamples: int = 1_000
+    seed: int = 1
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_numbers("segments", self.segments, 2)
+        check_whole("the number of test sets", self.number, 1)
+        check_whole("resamples", self.resamples, 1)
+        check_whole("seed", self.seed, 0, 2**32 - 1)
 
 
 def draw_test_set(pool: int, segments: int, *, number: int, seed: int) -> Draw:
@@ -197,29 +233,20 @@ def pool_of(
         Told of how far it is.
     """
     messages = [each.seed.message for each in candidates]
-    counts = [len(each.candidates) for each in candidates]
-    told = steps("looking up the truth", sum(counts) + len(messages) * len(outputs))
+    texts = [[one.text for one in each.candidates] for each in candidates]
+    told = steps("looking up the truth", 1 + len(outputs))
 
-    def qualities(pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
-        found = np.empty(len(pairs))
-        for place, (message, response) in enumerate(pairs):
-            found[place] = quality(message, response)
-            told(1)
-        return found
+    def qualities(answers: Iterable[Sequence[str]]) -> NDArray[np.float64]:
+        pairs = zip(messages, answers, strict=True)
+        found = [quality(message, text) for message, several in pairs for text in several]
+        told(1)
+        return np.array(found)
 
-    texts = [one.text for each in candidates for one in each.candidates]
-    asked = [message for message, count in zip(messages, counts, strict=True) for _ in range(count)]
     return Pool(
-        candidates=References(
-            texts,
-            np.concatenate(([0], np.cumsum(counts))),
-            ids=[each.seed.id for each in candidates],
-            messages=messages,
-            source="the simulated study",
-        ),
-        qualities=qualities(list(zip(asked, texts, strict=True))),
+        candidates=References.from_lists(texts, ids=[each.seed.id for each in candidates]).with_messages(messages),
+        qualities=qualities(texts),
         outputs={name: tuple(given) for name, given in outputs.items()},
-        output_qualities={name: qualities(list(zip(messages, given, strict=True))) for name, given in outputs.items()},
+        output_qualities={name: qualities([[text] for text in given]) for name, given in outputs.items()},
     )
 
 
@@ -599,30 +626,20 @@ class CoverageStudy:
         What they promise.
     pool
         How many segments test sets were drawn from.
-    resamples, seed
-        How they were drawn.
+    draws
+        The test sets.
     rows
         One for each system, condition and number of segments.
     """
 
     confidence: float
     pool: int
-    resamples: int
-    seed: int
+    draws: Draws
     rows: tuple[CoverageRow, ...]
 
 
 def coverage_study(
-    pool: Pool,
-    scored: Sequence[Scored],
-    *,
-    segments: Sequence[int],
-    sets: int = 1_000,
-    confidence: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 1,
-    threads: int | None = None,
-    steps: Steps = no_steps,
+    pool: Pool, scored: Sequence[Scored], draws: Draws, *, confidence: float = 0.95, steps: Steps = no_steps
 ) -> CoverageStudy:
     """Compute intervals on many test sets and count those that contain the true score.
 
@@ -635,48 +652,33 @@ def coverage_study(
         The segments.
     scored
         The statistics of its systems under each condition.
-    segments
-        Sizes of test sets.
-    sets
-        How many test sets to draw of each size.
+    draws
+        The test sets, and the resamples of an interval.
     confidence
         Of the intervals.
-    resamples
-        Draws of the bootstrap.
-    seed
-        Of all draws.
-    threads
-        How many threads to use; None for all cores if there is enough to do. It changes no number.
     steps
         Told of how far it is.
-
-    Raises
-    ------
-    UsageError
-        If a number is out of range.
     """
-    check_numbers("segments", segments, 2)
-    check_whole("sets", sets, 1)
-    told = steps("making intervals", len(pool.systems) * len(scored) * len(segments) * sets)
+    told = steps("making intervals", len(pool.systems) * len(scored) * len(draws.segments) * draws.number)
     rows = []
     for system in pool.systems:
         for each in scored:
-            for size in segments:
+            for size in draws.segments:
                 intervals = []
-                for number in range(sets):
-                    draw = draw_test_set(len(pool), size, number=number, seed=seed)
+                for number in range(draws.number):
+                    chosen = draw_test_set(len(pool), size, number=number, seed=draws.seed).rows
                     interval = bootstrap_interval(
-                        each.rows[system][draw.rows],
+                        each.rows[system][chosen],
                         each.score,
-                        resamples=resamples,
+                        resamples=draws.resamples,
                         confidence=confidence,
-                        seed=resampling_seed(number, seed),
-                        threads=threads,
+                        seed=resampling_seed(number, draws.seed),
+                        threads=draws.threads,
                     )
                     intervals.append(interval)
                     told(1)
                 rows.append(_coverage_row(system, each, size, intervals))
-    return CoverageStudy(confidence=confidence, pool=len(pool), resamples=resamples, seed=seed, rows=tuple(rows))
+    return CoverageStudy(confidence=confidence, pool=len(pool), draws=draws, rows=tuple(rows))
 
 
 def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[Interval]) -> CoverageRow:
@@ -758,8 +760,8 @@ class OrderStudy:
     ----------
     pool
         How many segments test sets were drawn from.
-    seed
-        Of the draws.
+    draws
+        The test sets.
     rows
         One for each condition and number of segments.
     systems
@@ -767,20 +769,12 @@ class OrderStudy:
     """
 
     pool: int
-    seed: int
+    draws: Draws
     rows: tuple[OrderRow, ...]
     systems: tuple[SystemRow, ...]
 
 
-def order_study(
-    pool: Pool,
-    scored: Sequence[Scored],
-    *,
-    segments: Sequence[int],
-    sets: int = 1_000,
-    seed: int = 1,
-    steps: Steps = no_steps,
-) -> OrderStudy:
+def order_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: Steps = no_steps) -> OrderStudy:
     """Score many test sets and compare the order of the systems with the true one.
 
     Parameters
@@ -789,39 +783,31 @@ def order_study(
         Segments with two systems or more.
     scored
         Their statistics under each condition.
-    segments
-        Sizes of test sets; the same ones under all conditions.
-    sets
-        How many test sets to draw of each size.
-    seed
-        Of all draws.
+    draws
+        The test sets, the same ones under all conditions.
     steps
         Told of how far it is.
 
     Raises
     ------
     UsageError
-        If there are fewer than two systems, all are equally good, or a number is out of range.
+        If there are fewer than two systems, or all are equally good.
     """
-    check_numbers("segments", segments, 2)
-    check_whole("sets", sets, 1)
     names = sorted(pool.systems, key=pool.quality, reverse=True)
     truth = np.array([pool.quality(name) for name in names])
     if len(names) < 2 or truth[0] == truth[-1]:
         raise UsageError("an order needs at least two systems that are not all equally good; give --system again")
-    told = steps("ordering systems", len(scored) * len(segments) * sets)
+    told = steps("ordering systems", len(scored) * len(draws.segments) * draws.number)
     rows = []
     for each in scored:
-        statistics = [each.rows[name] for name in names]
-        for size in segments:
-            scores = np.empty((sets, len(names)))
-            for number in range(sets):
-                chosen = draw_test_set(len(pool), size, number=number, seed=seed).rows
-                sums = np.stack([total(one[chosen]) for one in statistics])
-                scores[number] = each.score(sums)
+        for size in draws.segments:
+            scores = np.empty((draws.number, len(names)))
+            for number in range(draws.number):
+                chosen = draw_test_set(len(pool), size, number=number, seed=draws.seed).rows
+                scores[number] = each.score(np.stack([total(each.rows[name][chosen]) for name in names]))
                 told(1)
             rows.append(_order_row(each, size, scores, truth))
-    return OrderStudy(pool=len(pool), seed=seed, rows=tuple(rows), systems=_systems(pool, scored, names))
+    return OrderStudy(pool=len(pool), draws=draws, rows=tuple(rows), systems=_systems(pool, scored, names))
 
 
 def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[np.float64]) -> OrderRow:
@@ -918,8 +904,8 @@ class PowerStudy:
         How good they truly are, from 1 to 5.
     pool
         How many segments test sets were drawn from.
-    resamples, seed
-        How the test drew.
+    draws
+        The test sets.
     rows
         One for each condition and number of segments.
     """
@@ -929,22 +915,11 @@ class PowerStudy:
     better_quality: float
     other_quality: float
     pool: int
-    resamples: int
-    seed: int
+    draws: Draws
     rows: tuple[PowerRow, ...]
 
 
-def power_study(
-    pool: Pool,
-    scored: Sequence[Scored],
-    *,
-    segments: Sequence[int],
-    studies: int = 300,
-    resamples: int = 1_000,
-    seed: int = 1,
-    threads: int | None = None,
-    steps: Steps = no_steps,
-) -> PowerStudy:
+def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: Steps = no_steps) -> PowerStudy:
     """Simulate studies that compare two systems with a paired bootstrap test at p < 0.05.
 
     Test sets of one size are the same under all conditions, so differences between conditions are not masked by
@@ -956,40 +931,30 @@ def power_study(
         Segments with two systems, one of which is truly better.
     scored
         Their statistics under each condition.
-    segments
-        Sizes of test sets.
-    studies
-        How many to simulate of each size.
-    resamples
-        Draws of a test.
-    seed
-        Of all draws.
-    threads
-        How many threads to use; None for all cores if there is enough to do. It changes no number.
+    draws
+        The test sets, one a study, and the resamples of a test.
     steps
         Told of how far it is.
 
     Raises
     ------
     UsageError
-        If there are not two systems, neither is better, or a number is out of range.
+        If there are not two systems, or neither is better.
     """
-    check_numbers("segments", segments, 2)
-    check_whole("studies", studies, 1)
     better, other = _better_first(pool)
-    told = steps("simulating studies", len(segments) * studies * len(scored))
-    shares = np.zeros((len(scored), len(segments), 3))
-    for place, size in enumerate(segments):
-        for number in range(studies):
-            draw = draw_test_set(len(pool), size, number=number, seed=seed)
+    told = steps("simulating studies", len(draws.segments) * draws.number * len(scored))
+    shares = np.zeros((len(scored), len(draws.segments), 3))
+    for place, size in enumerate(draws.segments):
+        for number in range(draws.number):
+            draw = draw_test_set(len(pool), size, number=number, seed=draws.seed)
             coins = draw.swapped[:, np.newaxis]
             for row, each in enumerate(scored):
                 run = partial(
                     paired_bootstrap,
                     score=each.score,
-                    resamples=resamples,
-                    seed=resampling_seed(number, seed),
-                    threads=threads,
+                    resamples=draws.resamples,
+                    seed=resampling_seed(number, draws.seed),
+                    threads=draws.threads,
                 )
                 a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
                 # The same rows dealt to both systems at random leave no difference.
@@ -997,12 +962,12 @@ def power_study(
                 sure = real.p < LEVEL
                 shares[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
                 told(1)
-    shares /= studies
+    shares /= draws.number
     rows = []
     for row, each in enumerate(scored):
         one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
         texts = int(np.minimum(pool.candidates.reference_counts(), each.condition.references).sum())
-        for place, size in enumerate(segments):
+        for place, size in enumerate(draws.segments):
             raters = each.condition.raters
             found, wrong, false_alarms = shares[row, place].tolist()
             rows.append(
@@ -1010,7 +975,7 @@ def power_study(
                     **each.how,
                     segments=size,
                     ratings=None if raters is None else round(texts * size / len(pool) * raters),
-                    studies=studies,
+                    studies=draws.number,
                     found=found,
                     wrong=wrong,
                     false_alarms=false_alarms,
@@ -1024,8 +989,7 @@ def power_study(
         better_quality=pool.quality(better),
         other_quality=pool.quality(other),
         pool=len(pool),
-        resamples=resamples,
-        seed=seed,
+        draws=draws,
         rows=tuple(rows),
     )
 

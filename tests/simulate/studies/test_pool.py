@@ -82,7 +82,7 @@ def test_a_pool_is_made_of_what_was_mined(tmp_path: Path) -> None:
     assert made.qualities.tolist() == [20.12, 20.13, 20.20, 12.05, 12.10, 12.12]
     assert made.output_qualities["A"].tolist() == [20.01, 12.02]
     assert made.candidates.messages == ("was it a good match?", "where is it?")
-    assert steps == {"looking up the truth": [8, 8]}
+    assert steps == {"looking up the truth": [2, 2]}
 
 
 # Ratings
