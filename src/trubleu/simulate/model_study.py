@@ -155,8 +155,8 @@ def model_study(
     place[order] = np.arange(len(truth)) - pool.candidates.offsets[:-1][groups[order]]
     known = {number: place < number for number in rated}
     # Each way to get weights as fields of its row, and the weights; NaN where there is none.
-    nobody = {"model": None, "rated": 0, "coverage": None, "winning_rate": None}
-    ways: list[tuple[dict[str, Any], NDArray[np.float64]]] = [
+    nobody: dict[str, Any] = {"model": None, "rated": 0, "coverage": None, "winning_rate": None}
+    ways = [
         (nobody | {"weights": "people", "rated": number}, np.where(there, by_people, np.nan))
         for number, there in known.items()
     ]
