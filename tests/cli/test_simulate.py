@@ -45,9 +45,9 @@ def test_triples_go_to_standard_output_as_json_lines(run: Run) -> None:
 
 
 def test_every_option_reaches_the_simulation(run: Run) -> None:
-    code, out, err = run("--n", "50", "--seed", "7", "--words", "2000", "--out", "t.tsv")
+    code, out, err = run("--n", "50", "--seed", "7", "--words", "2000", "--out", "t.jsonl")
     assert (code, out, err) == (0, "", "")
-    assert read_triples(["t.tsv"]) == list(simulated_triples(50, seed=7, words=2000))
+    assert read_triples(["t.jsonl"]) == list(simulated_triples(50, seed=7, words=2000))
 
 
 def test_a_bar_shows_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +77,9 @@ def test_a_bar_shows_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         (["--n", "1", "--seed", "-1"], f"seed is -1, but must be between 0 and {2**63:,}"),
         (
             ["--n", "1", "--out", "t.doc"],
-            "t.doc: the name does not show a format; let it end in .jsonl, .tsv or .parquet",
+            "t.doc: the name does not show a format; let it end in .jsonl or .parquet",
         ),
-        (["--n", "1", "--out", "no/t.tsv"], "no/t.tsv cannot be written: there is no folder no; create it first"),
+        (["--n", "1", "--out", "no/t.jsonl"], "no/t.jsonl cannot be written: there is no folder no; create it first"),
         (
             ["--n", "1", "other.jsonl"],
             "simulate triples does not take other.jsonl; leave it out",

@@ -175,7 +175,7 @@ def test_texts_are_the_same_on_every_machine() -> None:
 # Files
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.tsv.zst", "t.parquet"])
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.zst", "t.parquet"])
 def test_every_format_holds_them(tmp_path: Path, name: str) -> None:
     write_triples(tmp_path / name, simulated_triples(BLOCK + 10, words=1000))
     assert read_triples([tmp_path / name]) == list(simulated_triples(BLOCK + 10, words=1000))

@@ -375,7 +375,7 @@ def add_parser(commands: add.Commands) -> None:
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed of the texts", 1)
     add.option(parser, "--words", "N", "vocabulary size", 200_000)
-    about = ".jsonl or .tsv, also with .gz or .zst, or .parquet; - for standard output"
+    about = ".jsonl, also with .gz or .zst, or .parquet; - for standard output"
     add.option(parser, "--out", "FILE", about, required=True)
     add.quiet(parser, "no progress bar")
 
