@@ -283,7 +283,7 @@ def test_exports(run: Run, folder: Path) -> None:
     done(run("rate", "import", "study", "ratings.csv"))
     lines = done(run("rate", "export", "study", "--as", "raw")).splitlines()
     assert {json.loads(line)["kind"] for line in lines} >= {"joined", "imported"}
-    assert done(run("rate", "export", "study", "--as", "raw", "--out", "raw.parquet")).startswith("raw.parquet: ")
+    assert done(run("rate", "export", "study", "--as", "raw", "--out", "raw.tsv")).startswith("raw.tsv: ")
     assert (
         done(run("rate", "export", "study", "--as", "mturk-tasks"))
         == '"key","missing","context","message","response"\n'
