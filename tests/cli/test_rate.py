@@ -99,7 +99,7 @@ def test_which_references_to_rate_next(run: Run) -> None:
     assert said.startswith("The interval of A is ")
     both = ("rate", "plan", "study", "--systems", "A.txt", "B.txt", "--metric=dbleu-1")
     made = json.loads(done(run(*both, "--most", "2", "--format", "json")))
-    assert set(made["plan"][0]) == {"schema", "width", "wanted", "planned", "least", "ratings"}
+    assert set(made["plan"][0]) == {"schema", "width", "wanted", "planned", "same_raters", "least", "ratings"}
     assert done(run(*plan, "--format", "csv")).startswith("segment,text,ratings,more")
     assert "--interval goes with --systems" in refused(run("rate", "plan", "study", "--interval", "2"))
     assert "bleu-4 does not use weights" in refused(run(*plan[:-1], "bleu-4"))
@@ -283,7 +283,7 @@ def test_exports(run: Run, folder: Path) -> None:
     done(run("rate", "import", "study", "ratings.csv"))
     lines = done(run("rate", "export", "study", "--as", "raw")).splitlines()
     assert {json.loads(line)["kind"] for line in lines} >= {"joined", "imported"}
-    assert done(run("rate", "export", "study", "--as", "raw", "--out", "raw.parquet")).startswith("raw.parquet: ")
+    assert done(run("rate", "export", "study", "--as", "raw", "--out", "raw.tsv")).startswith("raw.tsv: ")
     assert (
         done(run("rate", "export", "study", "--as", "mturk-tasks"))
         == '"key","missing","context","message","response"\n'

@@ -14,18 +14,14 @@ Rating = tuple["Hashable", "Hashable", int]
 """Item, rater, score."""
 
 
-def distance(a: int, b: int, level: str, marginals: Mapping[int, Fraction]) -> Fraction:
+def distance(a: int, b: int, marginals: Mapping[int, Fraction]) -> Fraction:
     """The square of how far apart two scores are, as Krippendorff (2011) writes it."""
-    if level == "nominal":
-        return Fraction(a != b)
-    if level == "interval":
-        return Fraction((a - b) ** 2)
     low, high = min(a, b), max(a, b)
     between = sum((n for score, n in marginals.items() if low <= score <= high), Fraction(0))
     return (between - (marginals[low] + marginals[high]) / 2) ** 2
 
 
-def alpha(items: Iterable[Sequence[int]], level: str) -> Fraction | None:
+def alpha(items: Iterable[Sequence[int]]) -> Fraction | None:
     """1 − D_o / D_e from the scores of each item; None where all that can be compared are the same, or nothing can."""
     coincidences: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for scores in items:
@@ -37,8 +33,8 @@ def alpha(items: Iterable[Sequence[int]], level: str) -> Fraction | None:
     if len(marginals) < 2:
         return None
     n = sum(marginals.values(), Fraction(0))
-    observed = sum(times * distance(a, b, level, marginals) for (a, b), times in coincidences.items()) / n
-    pairs = [marginals[a] * marginals[b] * distance(a, b, level, marginals) for a in marginals for b in marginals]
+    observed = sum(times * distance(a, b, marginals) for (a, b), times in coincidences.items()) / n
+    pairs = [marginals[a] * marginals[b] * distance(a, b, marginals) for a in marginals for b in marginals]
     return 1 - observed / (sum(pairs, Fraction(0)) / (n * (n - 1)))
 
 

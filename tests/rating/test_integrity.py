@@ -260,7 +260,7 @@ def test_status_writes_nothing_and_needs_no_right_to(state: str, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("what", "name"),
-    [("references", "r.jsonl.gz"), ("raw", "r.parquet"), ("ratings", "r.csv"), ("raw", "r.jsonl")],
+    [("references", "r.jsonl.gz"), ("ratings", "r.parquet"), ("ratings", "r.csv"), ("raw", "r.jsonl")],
 )
 def test_a_disk_that_fills_up_during_an_export(tmp_path: Path, what: str, name: str) -> None:
     texts = [os.urandom(300).hex() for _ in range(200)]

@@ -83,8 +83,8 @@ def quality_of(text: str) -> str:
 def test_numbers_are_those_of_the_oracles(tmp_path: Path) -> None:
     study, people, model = rated(tmp_path / "s", quality_of)
     given = {key: int(quality_of(key)) for key in people}
-    without = oracle.alpha(people.values(), "ordinal")
-    with_it = oracle.alpha([[*scores, given[key]] for key, scores in people.items()], "ordinal")
+    without = oracle.alpha(people.values())
+    with_it = oracle.alpha([[*scores, given[key]] for key, scores in people.items()])
     assert without is not None
     assert with_it is not None
     assert model.beside.alpha_without == float(without)
@@ -148,7 +148,7 @@ def test_nothing_of_a_model_is_among_peoples_numbers(tmp_path: Path) -> None:
     assert found.counted == 120
     assert found.uncounted == 0
     assert found.last_hour == 0
-    assert found.alpha.alpha == float(oracle.alpha(people.values(), "ordinal") or 0)
+    assert found.alpha.alpha == float(oracle.alpha(people.values()) or 0)
     assert model.person.flags == ("always the same: 1 in 60 of 60 answers",)
     assert found.pairs == 1
     study.close()
@@ -158,7 +158,7 @@ def test_where_the_study_counts_models_people_are_still_the_measure(tmp_path: Pa
     study, people, _ = rated(tmp_path / "s", quality_of, people=2, models_count=True)
     found = summary(study, study.now(), resamples=0)
     assert found.counted == 180
-    assert found.alpha.alpha == float(oracle.alpha(people.values(), "ordinal") or 0)
+    assert found.alpha.alpha == float(oracle.alpha(people.values()) or 0)
     study.close()
 
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,10 +113,9 @@ def test_exports(make: Make, tmp_path: Path) -> None:
     assert [(each["rater"], each["relevance"], each["interest"], each["comment"]) for each in wide] == [
         ("ann", 3, 7, "=nice"), ("bob", 2, None, None),
     ]  # fmt: skip
-    for name in ("wide.csv", "wide.tsv", "wide.parquet"):
+    for name in ("wide.csv", "wide.tsv"):
         export_study(study, "wide", tmp_path / name, labels=True)
     assert "'=nice" in (tmp_path / "wide.csv").read_text()  # no formula
-    assert pl.read_parquet(tmp_path / "wide.parquet")["interest"].to_list() == [7, None]
 
 
 def test_what_was_exported_can_be_imported(make: Make, tmp_path: Path) -> None:

@@ -171,7 +171,6 @@ def test_exports_against_plain_python(make: Make, tmp_path: Path) -> None:
         assert (record["shown"], record["comment"]) == (shown[key], f"by {record['rater']}")
     export_study(study, "wide", tmp_path / "wide.csv", labels=True)
     assert len((tmp_path / "wide.csv").read_text().splitlines()) == 11
-    export_study(study, "wide", tmp_path / "wide.parquet", labels=True)
     assert export_study(study, "raw", tmp_path / "log.csv").rows == len(list(study.log()))
 
     for what, advice in (("references", "--as rankings"), ("ratings", "--as rankings"), ("mturk-tasks", "own pages")):

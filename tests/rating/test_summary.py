@@ -93,7 +93,7 @@ def test_numbers_against_the_log(make: Make, kind: str) -> None:
     assert found.complete == sum(len(each) == 3 for (_, part), each in counted.items() if part == 0)
     # agreement
     flat = [(text, rater, score) for text, scores in counted.items() for rater, score in scores.items()]
-    alpha = oracle.alpha(oracle.scores_of_items(flat).values(), "ordinal")
+    alpha = oracle.alpha(oracle.scores_of_items(flat).values())
     assert alpha is not None
     assert found.alpha.alpha == pytest.approx(float(alpha), abs=1e-12)
     assert found.alpha.low <= found.alpha.high

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.scoring.test_rating_errors import world
 from trubleu import References, metric
 from trubleu.errors import DataError, UsageError
+from trubleu.render.rating import rating_plan_tables
 from trubleu.scoring import Sampling, plan_ratings
-from trubleu.scoring.next_ratings import spend
+from trubleu.scoring.next_ratings import NextText, RatingPlan, spend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,3 +147,54 @@ def test_what_cannot_be_planned() -> None:
         plan_ratings(references, {"s": ["a"]}, chosen, width=-1)
     with pytest.raises(UsageError, match="at least one rating, not 0"):
         plan_ratings(references, {"s": ["a"]}, chosen, most=0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "widths", "texts", "said"),
+    [
+        (30, (20, 20, 19, 18), 0, ["is 20.00 wide: no more ratings are needed for 30."]),
+        (None, (20, 17, 16, 15), 1, ["is 20.00 wide; 3 more ratings would make it 17.00."]),
+        (16.5, (20, 17, 16, 15), 1, ["would make it 17.00.", "That is not 16.5 yet; plan more with --most."]),
+        (15.5, (20, 17, 16, 15), 1, ["would make it 17.00.", "The same raters cannot make it 15.5 wide, only 16.00;"]),
+        (9, (20, 17, 16, 15), 1, ["would make it 17.00.", "Ratings alone cannot make it 9 wide, only 15.00;"]),
+        (None, (20, 20, 20, 18), 0, ["more ratings by the same raters would not make it narrower; add raters or segm"]),
+        (
+            19,
+            (20, 20, 20, 18),
+            0,
+            ["not make it narrower; add raters", "The same raters cannot make it 19 wide, only 20.00;"],
+        ),
+        (None, (20, 20, 20, 20), 0, ["and ratings would not make it narrower; add segments."]),
+    ],
+)
+def test_what_is_said_of_a_plan_does_not_contradict_itself(
+    wanted: float | None, widths: tuple[float, float, float, float], texts: int, said: list[str]
+) -> None:
+    width, planned, same_raters, least = widths
+    plan = RatingPlan(
+        what="a",
+        width=width,
+        wanted=wanted,
+        planned=planned,
+        same_raters=same_raters,
+        least=least,
+        ratings=3 * texts,
+        texts=(NextText(segment="1", text="t", ratings=2, more=3),) * texts,
+    )
+    _, notes = rating_plan_tables(plan, "text")
+    assert len(notes) == len(said)
+    assert all(part in note for part, note in zip(said, notes, strict=True))
+
+
+def test_only_other_raters_help_where_a_strict_one_rated_everything() -> None:
+    """Two raters agree but for their levels: more of their ratings say nothing new."""
+    texts, true, outputs = world(40, np.random.default_rng(3))
+    levels = {"a": 0.2, "b": -0.2}
+    ratings = [tuple((name, float(weight + level)) for name, level in levels.items()) for weight in true]
+    references = References(
+        texts, np.arange(0, len(true) + 1, 4), true, ratings=ratings, weight_errors=np.full(len(true), 0.2)
+    )
+    plan = plan_ratings(references, {"s": outputs}, metric("dbleu-2[no_positive=skip]"), most=50)
+    assert (plan.texts, plan.ratings, plan.planned) == ((), 0, plan.width)
+    assert plan.least < 0.99 * plan.same_raters
+    assert plan.same_raters == pytest.approx(plan.width)

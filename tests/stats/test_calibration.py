@@ -109,7 +109,7 @@ def test_texts_of_a_group_are_left_out_together() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(DataError, match="there are 3 texts with both values, but a calibration needs 20"):
+    with pytest.raises(DataError, match="people and the model have both rated 3 texts, but a calibration needs 20"):
         calibrate([1, 2, 3], [1, 2, 3])
     with pytest.raises(DataError, match="the model gives all texts that people have rated the same value"):
         calibrate([3] * 30, range(30))

@@ -59,10 +59,8 @@ NAME: Final = "demo.sh"
 MARK: Final = "# made by trubleu demo; run it in an empty folder: sh -e demo.sh\n\n"
 """First line of the script. Only folders with such a script are reused."""
 
-PACKAGES: Final = (
-    "fastapi", "httpx", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "uvicorn", "yaml",
-    "safetensors", "tokenizers", "wordllama",
-)  # fmt: skip
+PACKAGES: Final = ("fastapi", "wordllama")
+"""One of each extra that the script needs."""
 
 SHOWN: Final = 10
 """Output lines shown per command."""

@@ -43,7 +43,7 @@ def add_model_parser(commands: add.Commands) -> None:
     add.option(parser, "--concurrency", "N", "concurrent requests", 8)
     add.option(parser, "--timeout", "S", "seconds to wait for an answer", 60.0)
     add.option(parser, "--answer-tokens", "N", "maximum tokens per answer; reasoning models need thousands", 512)
-    add.option(parser, "--budget", "TOKENS", "stop after about this many tokens", type=int)
+    add.option(parser, "--budget", "TOKENS", "stop this run after about this many tokens", type=int)
     parser.add_argument(
         "--price",
         type=float,

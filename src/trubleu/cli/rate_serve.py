@@ -340,17 +340,8 @@ def _told(done: Simulation, study: str) -> list[str]:
         f"{study}: {who} in {done.seconds:,.1f} seconds",
         f"missing: {counted(done.missing, 'rating')}" if done.missing else "every item has its ratings",
     ]
-    odd = [
-        (done.taken_back, "taken back"),
-        (done.repeated, "sent twice"),
-        (done.late, "too late"),
-        (done.left, "raters left"),
-        (done.trouble.connections, "connections lost"),
-        (done.trouble.not_saved, "not saved at first"),
-        (done.trouble.too_fast, "too fast"),
-    ]
-    if told := [f"{number:,} {what}" for number, what in odd if number]:
-        lines.append("on the way: " + ", ".join(told))
+    if done.events:
+        lines.append("on the way: " + ", ".join(f"{number:,} {what}" for what, number in done.events.items()))
     if done.missing:
         lines.append("items lack ratings where there are too few raters, or where those who left still hold tasks")
     return [*lines, f"then: trubleu rate status {study}"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.simulate import WrittenWorld
-    from trubleu.simulate.studies import Pool, Scored
+    from trubleu.simulate.studies import Draws, Pool, Scored
 
 
 WORLD_EPILOG = """\
@@ -46,7 +46,7 @@ def world(options: argparse.Namespace) -> None:
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
 
-    systems = read_systems(options.system, need_names=True) if options.system else dict(SYSTEMS)
+    systems = read_systems(options.system) if options.system else dict(SYSTEMS)
     with Bars(quiet=options.quiet) as bars:
         written = write_world(
             options.folder,
@@ -59,15 +59,13 @@ def world(options: argparse.Namespace) -> None:
         sys.stdout.write(_told(written, systems))
 
 
-def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
+def read_systems(given: Sequence[str]) -> dict[str, str]:
     """Parse ``--system``: names and descriptions of systems.
 
     Parameters
     ----------
     given
         ``NAME=SPEC``, or a spec that is its own name.
-    need_names
-        Whether names become those of files, which a spec with a number cannot be.
 
     Raises
     ------
@@ -76,7 +74,7 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
 
     Examples
     --------
-    >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
+    >>> read_systems(["a=skill:0.8", "parrot"])
     {'a': 'skill:0.8', 'parrot': 'parrot'}
     """
     systems: dict[str, str] = {}
@@ -84,8 +82,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
         name, equals, spec = each.partition("=")
         if not name:
             raise UsageError(f"--system {each} has no name before the =; write NAME=SPEC")
-        if need_names and not equals and ":" in name:
-            raise UsageError(f"--system {each} needs a name, such as good={each}")
         if name in systems:
             raise UsageError(f"--system {name} is given twice; give each system a name of its own, NAME=SPEC")
         systems[name] = spec if equals else each
@@ -200,7 +196,7 @@ def power(options: argparse.Namespace) -> None:
 
     systems = _systems(options)
     check_two(systems)  # before the pool is created, which takes seconds
-    _study(options, systems, power_study, render_power, "studies test resamples threads")
+    _study(options, systems, power_study, render_power)
 
 
 def coverage(options: argparse.Namespace) -> None:
@@ -212,7 +208,7 @@ def coverage(options: argparse.Namespace) -> None:
     from trubleu.render.studies import render_coverage
     from trubleu.simulate.studies import coverage_study
 
-    _study(options, _systems(options), coverage_study, render_coverage, "sets confidence resamples threads")
+    _study(options, _systems(options), coverage_study, render_coverage, "confidence")
 
 
 def order(options: argparse.Namespace) -> None:
@@ -227,22 +223,22 @@ def order(options: argparse.Namespace) -> None:
     systems = _systems(options)
     if len(systems) < 2:
         raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
-    _study(options, systems, order_study, render_order, "sets")
+    _study(options, systems, order_study, render_order)
 
 
 def _systems(options: argparse.Namespace) -> Mapping[str, str]:
     from trubleu.simulate.world import SYSTEMS
 
     given = options.responders or options.default_responders
-    return read_systems(given, need_names=False) if given else SYSTEMS
+    return read_systems(given) if given else SYSTEMS
 
 
-def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str) -> None:
+def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str = "") -> None:
     """Simulate a study; ``names`` are the options that only this kind of study has."""
-    sizes = _checked(options)
+    draws = _draws(options)
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
-        made = make(pool, scored, segments=sizes, steps=bars.stage, **picked(options, f"seed {names}"))
+        made = make(pool, scored, draws, steps=bars.stage, **picked(options, names))
     write_output(options, show(made, options.format, options.digits))
 
 
@@ -261,8 +257,8 @@ def models(options: argparse.Namespace) -> None:
 
     needed("scipy", "calibrating a model", "trubleu[model]")
     metrics = options.metric or ["dbleu-2"]
-    sizes = _checked(options)
-    if len(sizes) != 1 or len(metrics) != 1:
+    draws = _draws(options)
+    if len(draws.segments) != 1 or len(metrics) != 1:
         raise UsageError("simulate models takes one number of segments and one metric; leave the others out")
     made = read_models(options.model or MODELS)
     rated = _numbers("rated", options.rated, {ALL: MOST_REFERENCES})
@@ -272,35 +268,28 @@ def models(options: argparse.Namespace) -> None:
         study = model_study(
             _pool(options, systems, bars),
             made,
+            draws,
             rated=rated,
             metric=metrics[0],
-            segments=sizes[0],
             habits=habits,
-            **picked(options, "raters sets crowd seed threads"),
+            **picked(options, "raters crowd"),
             steps=bars.stage,
         )
     write_output(options, render_models(study, options.format, options.digits))
 
 
-def _checked(options: argparse.Namespace) -> list[int]:
-    """Validate the options before any work; return the sizes of test sets."""
-    from trubleu.simulate.studies import check_numbers, check_whole
-    from trubleu.stats.checks import at_least_one, confidence_level
+def _draws(options: argparse.Namespace) -> Draws:
+    """Validate the options before any work; return the test sets."""
+    from trubleu.simulate.studies import Draws, check_whole
+    from trubleu.stats.checks import confidence_level
 
     check_output(options)
-    sizes = _numbers("segments", options.segments)
-    check_numbers("segments", sizes, 2)
-    for name in ("studies", "sets"):
-        if name in options:
-            check_whole(name, getattr(options, name), 1)
-    check_whole("seed", options.seed, 0, 2**32 - 1)
     check_whole("top", options.top, 1, 10_000)
     check_whole("random", options.random, 0, 10_000)
-    if "resamples" in options:
-        at_least_one(options.resamples, "resamples")
     if "confidence" in options:
         confidence_level(options.confidence)
-    return sizes
+    drawn = picked(options, "seed threads") | ({"resamples": options.resamples} if "resamples" in options else {})
+    return Draws(segments=_numbers("segments", options.segments), number=options.sets, **drawn)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
@@ -385,12 +374,8 @@ def add_parser(commands: add.Commands) -> None:
     parser = add.command(inner, "triples", triples, EPILOG)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed of the texts", 1)
-    add.option(parser, "--language", "N", "random seed of the words and stock phrases", 1)
     add.option(parser, "--words", "N", "vocabulary size", 200_000)
-    add.option(parser, "--exponent", "X", "exponent of Zipf's law", 1.0)
-    add.option(parser, "--duplicates", "SHARE", "share of messages and responses that repeat an earlier one", 0.02)
-    add.option(parser, "--near-duplicates", "SHARE", "share that nearly repeat an earlier one", 0.05)
-    about = ".jsonl or .tsv, also with .gz or .zst, or .parquet; - for standard output"
+    about = ".jsonl, also with .gz or .zst, or .parquet; - for standard output"
     add.option(parser, "--out", "FILE", about, required=True)
     add.quiet(parser, "no progress bar")
 
@@ -398,8 +383,7 @@ def add_parser(commands: add.Commands) -> None:
     _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
     _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = parser.add_argument_group("tests")
-    add.option(drawn, "--studies", "N", "studies per condition", 300)
-    add.paired_test(drawn, dest="test")
+    add.option(drawn, "--studies", "N", "studies per condition", 300, dest="sets")
     _add_world(parser)
     add.output(parser, digits=1)
 
@@ -445,8 +429,9 @@ def triples(options: argparse.Namespace) -> None:
     Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates. The
     first thousand triples are the same however many are asked for.
     """
-    from trubleu.simulate import TripleSimulation
+    from trubleu.data import write_triples
+    from trubleu.simulate import simulated_triples
 
-    simulation = TripleSimulation(**picked(options, "seed language words exponent duplicates near_duplicates"))
+    made = simulated_triples(options.n, **picked(options, "seed words"))
     with Bars(quiet=options.quiet) as bars:
-        simulation.write(options.out, options.n, progress=bars.stage("simulating", options.n, " triples"))
+        write_triples(options.out, made, progress=bars.stage("simulating", options.n, " triples"))

@@ -6,6 +6,7 @@ JSON lines, tables, Parquet and frames become columns of references, which are c
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate, chain, compress, pairwise, repeat
@@ -24,7 +25,7 @@ from trubleu.data.weights import (
     weight_problem,
     weights_array,
 )
-from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
+from trubleu.errors import CountedWarning, DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import comma_hint, finite
 from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
@@ -291,6 +292,7 @@ class SegmentCollector:
         self._ends = [0]
         self._checked: tuple[list[Any], ...] = ([], [], [], [], [])
         self._weighted = False
+        self._unverified = 0
 
     def add(self, record: Mapping[str, Any], place: str, default_id: str) -> None:
         """Add a segment from a record that holds an array of ``references``."""
@@ -330,10 +332,14 @@ class SegmentCollector:
         for column, more in zip(self._checked, _checked_items(columns, where), strict=True):
             column += more
         self._weighted = self._weighted or any("weight" in item or "ratings" in item for item in items)
+        self._unverified += sum(item.get("unverified") is True for item in items)
 
     def columns(self) -> Columns:
-        """Return all that was added."""
+        """Return all that was added, and warn of weights that the file says nobody has checked."""
         self._check()
+        if self._unverified:
+            what = f"weights in {self._source} given by a model and checked by nobody"
+            warnings.warn(CountedWarning(what, self._unverified), stacklevel=2)
         heads = tuple(self._places), self._messages, self._contexts
         return _flat_columns(self._ends, heads, self._checked, self._weighted, self._source)
 

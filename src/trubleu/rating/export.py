@@ -20,7 +20,6 @@ from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, shown
 from trubleu.files.delimited import guarded
 from trubleu.files.jsonl import json_line
-from trubleu.files.parquet import write_parquet
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
@@ -41,7 +40,7 @@ from trubleu.rating.weights import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -55,49 +54,25 @@ if TYPE_CHECKING:
     from trubleu.stats import Calibration
 
 
-def write_columns(
-    path: PathLike, form: Format, columns: Mapping[str, Sequence[Any]], frame: Callable[[Mapping[str, Any]], Any]
-) -> None:
-    """Write columns in one of the formats; cells of CSV and TSV are safe from spreadsheets."""
-    if form == "parquet":
-        write_parquet(path, frame(columns))
-        return
-    rows = zip(*columns.values(), strict=True)
+def _write_records(path: PathLike, form: Format, names: Sequence[str], records: Sequence[dict[str, Any]]) -> int:
+    """Write records in one of the formats, and return their number; cells of CSV and TSV are safe from spreadsheets."""
     with atomic_writer(path) as stream:
         if form == "jsonl":
-            for row in rows:
-                stream.write(json_line(dict(zip(columns, row, strict=True))) + "\n")
-            return
+            stream.writelines(json_line(record) + "\n" for record in records)
+            return len(records)
         # Everything in quotation marks: also a carriage return inside, which older versions of Python leave bare.
         writer = csv.writer(
             stream, delimiter="\t" if form == "tsv" else ",", lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
         )
-        writer.writerow(columns)
-        writer.writerows([_cell(value) for value in row] for row in rows)
+        writer.writerow(names)
+        writer.writerows(map(_cell, record.values()) for record in records)
+    return len(records)
 
 
 def _cell(value: Any) -> Any:
     if isinstance(value, bool | list):
         return json.dumps(value)
     return guarded(value) if isinstance(value, str) else value
-
-
-def _log_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
-    polars = polars_module()
-    types = {
-        "id": polars.Int64, "at": polars.Int64, "kind": polars.String, "rater": polars.String, "item": polars.String,
-        "scores": polars.List(polars.Int64), "counted": polars.Boolean, "milliseconds": polars.Int64,
-        "client_milliseconds": polars.Int64,
-        "answered_at": polars.Int64, "flipped": polars.Boolean, "note": polars.String,
-    }  # fmt: skip
-    return polars.DataFrame(dict(columns), schema=types)
-
-
-def _wide_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
-    polars = polars_module()
-    texts, numbers = ("item", "system", "pair", "rater", "shown", "comment"), {"seconds": polars.Float64}
-    types = {name: polars.String if name in texts else numbers.get(name, polars.Int64) for name in columns}
-    return polars.DataFrame(dict(columns), schema=types)
 
 
 What: TypeAlias = Literal["references", "ratings", "rankings", "wide", "raw", "mturk-tasks"]
@@ -108,8 +83,8 @@ FORMATS: Final[dict[What, tuple[Format, ...]]] = {
     "references": ("jsonl",),
     "ratings": ("csv", "tsv", "jsonl", "parquet"),
     "rankings": ("csv", "tsv"),
-    "wide": ("csv", "tsv", "jsonl", "parquet"),
-    "raw": ("csv", "tsv", "jsonl", "parquet"),
+    "wide": ("csv", "tsv", "jsonl"),
+    "raw": ("csv", "tsv", "jsonl"),
     "mturk-tasks": ("csv",),
 }
 """What each can be written as."""
@@ -237,14 +212,10 @@ def export_study(
             rankings.write(path)
             rows = len(rankings)
         case "wide":
-            ranking = study.config.kind == "ranking"
-            columns = _wide_rankings(there, study, labels) if ranking else _wide_columns(there, study, labels)
-            write_columns(path, form, columns, _wide_frame)
-            rows = len(columns["item"])
+            wide = _wide_rankings if study.config.kind == "ranking" else _wide_records
+            rows = _write_records(path, form, *wide(there, study, labels))
         case "raw":
-            columns = log_columns(study, labels=labels)
-            write_columns(path, form, columns, _log_frame)
-            rows = len(columns["id"])
+            rows = _write_records(path, form, _LOG, [*_log_records(study, labels)])
         case "mturk-tasks":
             from trubleu.rating.mturk import write_tasks
 
@@ -526,25 +497,33 @@ def _output_ratings(there: _Contents, study: Study, labels: bool) -> Ratings:
     return Ratings(**columns, scale=scale, source=str(study.folder))
 
 
-def _wide_columns(there: _Contents, study: Study, labels: bool) -> dict[str, list[Any]]:
-    """Return one row an answer to a text: a column for each question, None where it was left out."""
-    names = rater_names(there.raters, study.id, labels=labels)
+def _wide_records(there: _Contents, study: Study, labels: bool) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return one record an answer to a text: a field for each question, None where it was left out."""
+    raters = rater_names(there.raters, study.id, labels=labels)
     titles = [question.name or "score" for question in study.config.questions]
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("item", "system", "pair", "rater", *titles, "seconds", "comment")
-    }
+    records: list[dict[str, Any]] = []
     for row in there.given:
         if not row.question:
             item = row.item.item
-            taken = row.client_milliseconds if row.milliseconds is None else row.milliseconds
-            columns["item"].append(item.segment if item.systems else item.key)
-            columns["system"].append(item.systems[row.part] if item.systems else origin_of(item))
-            columns["pair"].append(":".join(item.systems) or None)
-            columns["rater"].append(names[row.rater])
-            columns["seconds"].append(None if taken is None else taken / 1000)
-            columns["comment"].append(there.comments.get((row.item.id, row.rater)) or None)
-        columns[titles[row.question]].append(row.score)
-    return columns
+            records.append(
+                {
+                    "item": item.segment if item.systems else item.key,
+                    "system": item.systems[row.part] if item.systems else origin_of(item),
+                    "pair": ":".join(item.systems) or None,
+                    "rater": raters[row.rater],
+                    **dict.fromkeys(titles),
+                    **_circumstances(there, row),
+                }
+            )
+        records[-1][titles[row.question]] = row.score
+    return ["item", "system", "pair", "rater", *titles, "seconds", "comment"], records
+
+
+def _circumstances(there: _Contents, row: RatingRow) -> dict[str, Any]:
+    """Return how long an answer took, and the comment."""
+    taken = row.client_milliseconds if row.milliseconds is None else row.milliseconds
+    comment = there.comments.get((row.item.id, row.rater)) or None
+    return {"seconds": None if taken is None else taken / 1000, "comment": comment}
 
 
 def _ranked(there: _Contents) -> list[list[RatingRow]]:
@@ -574,30 +553,26 @@ def _output_rankings(there: _Contents, study: Study, labels: bool) -> Rankings:
     return Rankings.from_columns(**columns, source=str(study.folder))
 
 
-def _wide_rankings(there: _Contents, study: Study, labels: bool) -> dict[str, list[Any]]:
-    """Return one row a ranking: the rank of each system, and the order in which the rater saw them, if known."""
-    names = rater_names(there.raters, study.id, labels=labels)
+def _wide_rankings(there: _Contents, study: Study, labels: bool) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return one record a ranking: the rank of each system, and the order in which the rater saw them, if known."""
+    raters = rater_names(there.raters, study.id, labels=labels)
     systems = dict.fromkeys(system for stored in there.items for system in _systems(stored.item))
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("item", "rater", *(f"rank_{system}" for system in systems), "shown", "seconds", "comment")
-    }
+    records = []
     for rows in _ranked(there):
-        first, item = rows[0], rows[0].item.item
-        taken = first.client_milliseconds if first.milliseconds is None else first.milliseconds
-        here, mine = (first.item.id, first.rater), _systems(item)
+        first, item, mine = rows[0], rows[0].item.item, _systems(rows[0].item.item)
+        here = (first.item.id, first.rater)
         ranks = {system: row.score for system, row in zip(mine, rows, strict=True)}
         order = shown_order(study.secret, len(mine), *here, first.flipped) if here in there.comments else ()
-        values = {
-            "item": item.segment or item.key,
-            "rater": names[first.rater],
-            **{f"rank_{system}": ranks.get(system) for system in systems},
-            "shown": ":".join(mine[part] for part in order) or None,
-            "seconds": None if taken is None else taken / 1000,
-            "comment": there.comments.get(here) or None,
-        }
-        for name, column in columns.items():
-            column.append(values[name])
-    return columns
+        records.append(
+            {
+                "item": item.segment or item.key,
+                "rater": raters[first.rater],
+                **{f"rank_{system}": ranks.get(system) for system in systems},
+                "shown": ":".join(mine[part] for part in order) or None,
+                **_circumstances(there, first),
+            }
+        )
+    return ["item", "rater", *(f"rank_{system}" for system in systems), "shown", "seconds", "comment"], records
 
 
 def origin_of(item: Item) -> str:
@@ -630,8 +605,8 @@ def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) ->
     return names
 
 
-def log_columns(study: Study, *, labels: bool = False) -> dict[str, list[Any]]:
-    """Return the log of a study as columns; see `LogRow` for what they mean."""
+def _log_records(study: Study, labels: bool) -> Iterator[dict[str, Any]]:
+    """Yield the log of a study; see `LogRow` for what its fields mean."""
 
     def everything(connection: Connection) -> tuple[list[StoredItem], list[Rater], list[queries.LogRow]]:
         return queries.stored_items(connection), people.all_raters(connection), list(queries.log_rows(connection))
@@ -639,13 +614,8 @@ def log_columns(study: Study, *, labels: bool = False) -> dict[str, list[Any]]:
     items, raters, rows = study.store.read(everything)
     keys = {item.id: item.item.key for item in items}
     names = rater_names(raters, study.id, labels=labels)
-    columns: dict[str, list[Any]] = {name: [] for name in _LOG}
     for row in rows:
-        values = {
-            "rater": None if row.rater is None else names[row.rater],
-            "item": None if row.item is None else keys[row.item],
-            "scores": None if row.scores is None else list(row.scores),
-        }
-        for name, column in columns.items():
-            column.append(values[name] if name in values else getattr(row, name))
-    return columns
+        values = {name: getattr(row, name) for name in _LOG}
+        values["rater"] = None if row.rater is None else names[row.rater]
+        values["item"] = None if row.item is None else keys[row.item]
+        yield values | {"scores": None if row.scores is None else list(row.scores)}

@@ -508,7 +508,7 @@ def rate_with_model(
     MissingExtraError
         If the package ``openai`` is not installed.
     """
-    needed("openai", "rating with a model", "trubleu[model]")
+    openai = needed("openai", "rating with a model", "trubleu[model]")
     if study.paused:
         raise UsageError(f"{study.folder} is paused; trubleu rate resume continues it")
     at = study.now() if now is None else now
@@ -525,7 +525,8 @@ def rate_with_model(
         raise UsageError(f"{shown(rater.name)} (number {rater.id}) is excluded; trubleu rate readmit takes it in again")
     items = _share(study, options)
     left = _left(items, done)
-    run = _Run(study, options, rater, served, progress or (lambda _done: None), now)
+    prompt = make_prompt(study.config)
+    run = _Run(study, options, rater, served, progress or (lambda _done: None), now, prompt, openai)
     try:
         run.run(left)
     except KeyboardInterrupt:
@@ -572,38 +573,34 @@ class _Said:
     cut: bool = False
 
 
+@dataclass(slots=True)
 class _Run:
     """Requests of one call, and what came of them."""
 
-    def __init__(
-        self,
-        study: Study,
-        options: ModelOptions,
-        rater: Rater,
-        served: str | None,
-        progress: Callable[[int], object],
-        now: int | None,
-    ) -> None:
-        import openai
-
-        self.rated = self.refused = self.requests = self.tokens = 0
-        self.stopped: str | None = None
-        self.problem = ""
-        self._goes_on = True
-        self._bad_requests = 0  # in a row
-        self._study, self._options, self._rater, self._now = study, options, rater, now
-        self._served = served
-        self._progress = progress
-        self._prompt = make_prompt(study.config)
-        self._constrained = True
-        self._limit = "max_tokens"
-        self._openai = openai
+    study: Study
+    options: ModelOptions
+    rater: Rater
+    served: str | None
+    progress: Callable[[int], object]
+    now: int | None
+    prompt: Prompt
+    openai: Any
+    rated: int = 0
+    refused: int = 0
+    requests: int = 0
+    tokens: int = 0
+    stopped: str | None = None
+    problem: str = ""
+    goes_on: bool = True
+    bad_requests: int = 0  # in a row
+    constrained: bool = True
+    limit: str = "max_tokens"
 
     def kept(self, total: int) -> str:
         """Say what stays."""
         refused = f" ({self.refused:,} refused)" if self.refused else ""
         said = f"{self.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
-        return f"{said}; run the same command again to continue" if self._goes_on else said
+        return f"{said}; run the same command again to continue" if self.goes_on else said
 
     def run(self, items: Sequence[StoredItem]) -> None:
         """Ask about items; in a notebook, whose thread has a loop of its own, in another thread."""
@@ -621,11 +618,11 @@ class _Run:
 
     async def rate(self, items: Sequence[StoredItem]) -> None:
         """Ask about items, several at once, until all are done or something stops it."""
-        options = self._options
+        options = self.options
         waiting = iter(items)
         # Texts go to the address that was confirmed and nowhere else: no redirect, and no proxy for this machine.
-        transport = self._openai.DefaultAsyncHttpxClient(follow_redirects=False, trust_env=not options.is_local)
-        async with self._openai.AsyncOpenAI(
+        transport = self.openai.DefaultAsyncHttpxClient(follow_redirects=False, trust_env=not options.is_local)
+        async with self.openai.AsyncOpenAI(
             api_key=options.key or "none",
             base_url=options.url,
             timeout=options.timeout,
@@ -639,17 +636,17 @@ class _Run:
                         await self._rate(client, stored)
                     except _StopError as stop:
                         if self.stopped is None:
-                            self.stopped, self._goes_on = str(stop), not isinstance(stop, _OtherModelError)
+                            self.stopped, self.goes_on = str(stop), not isinstance(stop, _OtherModelError)
                     if self.stopped is not None:
                         return
-                    self._progress(1)
+                    self.progress(1)
 
             # Nobody is cancelled when one stops: what was asked has been paid for.
             await asyncio.gather(*(work() for _ in range(min(options.concurrency, len(items)))))
 
     async def _rate(self, client: Any, stored: StoredItem) -> None:
-        config, options = self._study.config, self._options
-        flipped = config.parts == 2 and draw(self._study.secret, MODEL, self._rater.id, stored.id).random() < 0.5
+        config, options = self.study.config, self.options
+        flipped = config.parts == 2 and draw(self.study.secret, MODEL, self.rater.id, stored.id).random() < 0.5
         order = (1, 0) if flipped else tuple(range(config.parts))
         begin = asyncio.get_running_loop().time()
         if options.budget is not None and self.tokens >= options.budget:  # an item is asked about to its end
@@ -669,22 +666,22 @@ class _Run:
             raw.append(self.problem)
         means = _means(fractions)
         note = {
-            "model": self._served,
+            "model": self.served,
             "asked": options.model,
-            "prompt": self._prompt.hash,
+            "prompt": self.prompt.hash,
             "temperature": options.heat,
             "method": options.method,
-            "constrained": self._constrained,
+            "constrained": self.constrained,
             "scores": means,
             "samples": samples,
             "raw": [self._scrubbed(text)[-_LONGEST_RAW:] for text in raw],
         }
         answer = TakenAnswer(
             stored.id,
-            self._rater.id,
+            self.rater.id,
             None if means is None else tuple(None if mean is None else math.floor(mean + 0.5) for mean in means),
             flipped,
-            self._study.now() if self._now is None else self._now,
+            self.study.now() if self.now is None else self.now,
             round(1000 * (asyncio.get_running_loop().time() - begin)),
             None,
             note=json.dumps(note),
@@ -694,7 +691,7 @@ class _Run:
             self.rated += 1
             return
         self.refused += 1
-        if self._bad_requests >= _HOPELESS or (not self.rated and self.refused >= _HOPELESS):
+        if self.bad_requests >= _HOPELESS or (not self.rated and self.refused >= _HOPELESS):
             raise _StopError(f"no answer of {options.host} to the last {_HOPELESS} items can be used: {self.problem}")
 
     def _keep(self, answer: TakenAnswer) -> None:
@@ -708,29 +705,29 @@ class _Run:
                 return
             if before is not None:
                 take_back(connection, before, now=answer.answered_at)
-            questions = len(self._study.config.questions)
+            questions = len(self.study.config.questions)
             take_answers(connection, [answer], questions=questions, kind=kind, source="", now=answer.answered_at)
 
-        self._study.store.write(write)
+        self.study.store.write(write)
 
     async def _sample(
         self, client: Any, message: str, number: int, raw: list[str]
     ) -> tuple[Scores | None, tuple[float | None, ...]]:
         """Ask until an answer can be used, and return its scores, whole and as fractions; None if none can."""
-        asked = self._study.config.asked
-        messages = [{"role": "system", "content": self._prompt.text}, {"role": "user", "content": message}]
+        asked = self.study.config.asked
+        messages = [{"role": "system", "content": self.prompt.text}, {"role": "user", "content": message}]
         for _ in range(ATTEMPTS):
             said = await self._ask(client, messages, number)
             raw.append(said.text)
             scores = parse_answer(said.text, asked)
             if not isinstance(scores, str):
                 fractions: tuple[float | None, ...] = scores
-                if self._options.logprobs:
+                if self.options.logprobs:
                     if not said.tokens:
-                        raise _StopError(f"{self._options.host} gives no token probabilities; leave --logprobs out")
+                        raise _StopError(f"{self.options.host} gives no token probabilities; leave --logprobs out")
                     fractions = expected_scores(said.text, said.tokens, scores, asked)
                 return scores, fractions
-            problem = f"it was cut off after {self._options.answer_tokens} tokens" if said.cut else scores
+            problem = f"it was cut off after {self.options.answer_tokens} tokens" if said.cut else scores
             remedy = "; raise --answer-tokens" if said.cut else f" in {shown(self._scrubbed(said.text))}"
             self.problem = f"{problem}{remedy}"
             messages = [
@@ -741,11 +738,11 @@ class _Run:
         return None, ()
 
     async def _ask(self, client: Any, messages: Sequence[Mapping[str, str]], number: int) -> _Said:
-        options = self._options
+        options = self.options
         while True:
-            extra: dict[str, Any] = {self._limit: options.answer_tokens}
-            if self._constrained:
-                schema = {"name": "rating", "strict": True, "schema": dict(self._prompt.schema)}
+            extra: dict[str, Any] = {self.limit: options.answer_tokens}
+            if self.constrained:
+                schema = {"name": "rating", "strict": True, "schema": dict(self.prompt.schema)}
                 extra["response_format"] = {"type": "json_schema", "json_schema": schema}
             if options.logprobs:
                 extra |= {"logprobs": True, "top_logprobs": _LIKELY}
@@ -755,25 +752,25 @@ class _Run:
                 response = await client.chat.completions.with_raw_response.create(
                     model=options.model, messages=messages, temperature=options.heat, **extra
                 )
-            except (self._openai.BadRequestError, self._openai.UnprocessableEntityError) as error:
+            except (self.openai.BadRequestError, self.openai.UnprocessableEntityError) as error:
                 if self._adapted(_message(error), extra):
                     continue
                 if "temperature" in _message(error).lower():
                     raise _StopError(f"{self._problem(error)}; set another --temperature") from None
-                self._bad_requests += 1
+                self.bad_requests += 1
                 raise _BadRequestError(self._problem(error)) from None
-            except self._openai.OpenAIError as error:
+            except self.openai.OpenAIError as error:
                 raise _StopError(self._problem(error)) from None
-            self._bad_requests = 0
+            self.bad_requests = 0
             return self._taken(response.text, messages)
 
     def _adapted(self, said: str, sent: Mapping[str, Any]) -> bool:
         """Return whether to ask again: newer models want another name for the limit, older servers know no schema."""
         if "max_tokens" in sent and "max_completion_tokens" in said:
-            self._limit = "max_completion_tokens"
+            self.limit = "max_completion_tokens"
             return True
         if "response_format" in sent and re.search("response.?format|schema", said, re.I):
-            self._constrained = False
+            self.constrained = False
             return True
         return False
 
@@ -785,7 +782,7 @@ class _Run:
         except (ValueError, RecursionError):  # of JSON, or of its fields
             said = " ".join(self._scrubbed(body[:1000]).split())
             raise _StopError(
-                f"{self._options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url"
+                f"{self.options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url"
             ) from None
         choice = response.choices[0] if response.choices else _Choice()
         message = choice.message or _Message()
@@ -794,18 +791,18 @@ class _Run:
         spent = response.usage.total_tokens if response.usage else None
         self.tokens += spent or _tokens("".join(each["content"] for each in messages) + text)
         served = response.model
-        if served and self._served and served != self._served:
+        if served and self.served and served != self.served:
             raise _OtherModelError(
-                f"{self._options.host} answers as {shown(served)}, but answered as {shown(self._served)} before; "
+                f"{self.options.host} answers as {shown(served)}, but answered as {shown(self.served)} before; "
                 f"to go on with it, let it rate from the start as --model {served}"
             )
-        self._served = served or self._served
+        self.served = served or self.served
         tokens = (choice.logprobs and choice.logprobs.content) or ()
         return _Said(text, tokens, choice.finish_reason == "length")
 
     def _problem(self, error: Exception) -> str:
         """Say what is wrong with the endpoint, in the beginning of a sentence without the key."""
-        package, options, host = self._openai, self._options, self._options.host
+        package, options, host = self.openai, self.options, self.options.host
         tries = counted(options.retries + 1, "try").replace("trys", "tries")
         match error:
             case package.AuthenticationError() | package.PermissionDeniedError():
@@ -827,7 +824,7 @@ class _Run:
         return f"{host} cannot be used ({' '.join(self._scrubbed(str(error)).split())[:200]})"
 
     def _scrubbed(self, text: str) -> str:
-        return text.replace(self._options.key, "…") if self._options.key else text
+        return text.replace(self.options.key, "…") if self.options.key else text
 
 
 def _message(error: Any) -> str:

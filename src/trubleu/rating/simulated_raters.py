@@ -7,7 +7,7 @@ import re
 import ssl
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Quality: TypeAlias = Callable[[str, str], float]
 
-_BY_ORIGIN = {"seed": 4.3, "parrot": 1.5, "random": 1.4}
-_MINED_BEST, _MINED_WORST, _RANKS = 3.9, 2.1, 15
+_BY_ORIGIN = {"seed": 4.3, "mined": 3.0, "parrot": 1.5, "random": 1.4}
 _WITHIN = 0.7  # maximum deviation of texts of one origin, either way
 
 
@@ -49,9 +48,9 @@ def true_qualities(
     """Return the assumed quality of the texts of an item, from 1 to 5.
 
     ``quality`` gives the ground truth, if it is known, except for gold and practice items, which have their own
-    answers. Otherwise a number ``quality`` beside the text in the file is used. Else it depends on what is known: gold
-    and practice items are in the middle of the accepted range; the real response of a conversation is good, mined ones
-    get worse with their rank, parrots and random ones are bad; systems of pairs differ. The rest is random.
+    answers. Otherwise it depends on what is known: gold and practice items are in the middle of the accepted range; the
+    real response of a conversation is good, mined ones are so-so, parrots and random ones are bad; systems of pairs
+    differ. The rest is random.
 
     Parameters
     ----------
@@ -67,26 +66,17 @@ def true_qualities(
     Examples
     --------
     >>> from trubleu.rating.items import Item
-    >>> true_qualities(Item("7#1", ("fine",), extra={"quality": 4.5}))
-    (4.5,)
     >>> good, bad = (Item("7", ("fine",), extra={"origin": origin}) for origin in ("seed", "random"))
     >>> true_qualities(good) > true_qualities(bad)
     True
     """
     if quality is not None and item.accepted is None:
         return tuple(quality(item.message or "", text) for text in item.texts)
-    given = item.extra.get("quality")
-    if isinstance(given, int | float) and 1 <= given <= POINTS:
-        return (float(given),) * len(item.texts)
     if item.accepted is not None:
         return tuple(_accepted_quality(item, part, points) for part in range(len(item.texts)))
     drawn = [2 * _share(seed, item.key, part) - 1 for part in range(len(item.texts))]  # from −1 to 1
-    origin, rank = item.extra.get("origin"), item.extra.get("rank")
-    if origin in _BY_ORIGIN:
+    if (origin := item.extra.get("origin")) in _BY_ORIGIN:
         return tuple(_BY_ORIGIN[origin] + _WITHIN * each for each in drawn)
-    if origin == "mined" and isinstance(rank, int) and rank >= 1:
-        middle = _MINED_BEST - (_MINED_BEST - _MINED_WORST) * min(rank - 1, _RANKS) / _RANKS
-        return tuple(middle + _WITHIN * each for each in drawn)
     if item.systems:
         middles = [2.3 + 1.4 * _share(seed, "system", system) for system in item.systems]
         return tuple(middle + 1.2 * each for middle, each in zip(middles, drawn, strict=True))
@@ -111,31 +101,6 @@ _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 _TURN = re.compile(r'<div class="turn" dir="auto">(.*?)</div>', re.DOTALL)
 _TEXT = re.compile(r'<div class="response" dir="auto" id="text-\d">(.*?)</div>', re.DOTALL)
 _SECONDS: Final = 60.0  # timeout of a server response
-
-
-@dataclass(slots=True)
-class Trouble:
-    """Counts of failures that were retried.
-
-    Attributes
-    ----------
-    connections
-        The connection was lost, or the server not there.
-    not_saved
-        The server said that nothing was saved.
-    too_fast
-        The server asked to wait.
-    """
-
-    connections: int = 0
-    not_saved: int = 0
-    too_fast: int = 0
-
-    def add(self, other: Trouble) -> None:
-        """Add other counts."""
-        self.connections += other.connections
-        self.not_saved += other.not_saved
-        self.too_fast += other.too_fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +140,7 @@ class Page:
         """The texts to rate."""
         return tuple(map(unescape, _TEXT.findall(self.html)))
 
-    @property
-    def fields(self) -> dict[str, str]:
-        """The preset fields of the page's first form."""
-        return self.fields_of("")
-
-    def fields_of(self, path: str) -> dict[str, str]:
+    def fields(self, path: str = "") -> dict[str, str]:
         """Return the preset fields of the form whose URL ends with ``path``, else of the first form."""
         found = re.search(rf'<form [^>]*action="[^"]*{re.escape(path)}".*?</form>', self.html, re.DOTALL)
         found = found or re.search(r"<form.*?</form>", self.html, re.DOTALL)
@@ -208,13 +168,13 @@ class Browser:
     ----------
     url
         The server that is being used.
-    trouble
-        What went wrong.
+    events
+        What went wrong, and how often.
     """
 
     def __init__(self, urls: Sequence[str], *, patience: float, stopped: threading.Event) -> None:
         self._urls = urls
-        self.trouble = Trouble()
+        self.events: Counter[str] = Counter()
         self._patience = patience
         self._stopped = stopped
         self._cookies: dict[str, str] = {}
@@ -243,16 +203,16 @@ class Browser:
 
     def send(self, page: Page, path: str, fields: Mapping[str, str] | None = None) -> Page:
         """Submit the form of a page, retrying until it is stored, and open the next page."""
-        kept = self._ask("POST", path, {**page.fields_of(path), **(fields or {})})
+        kept = self._ask("POST", path, {**page.fields(path), **(fields or {})})
         return self.open("/rate") if kept.status == 303 else kept
 
     def send_and_hang_up(self, page: Page, path: str, fields: Mapping[str, str]) -> None:
         """Submit the form of a page and drop the connection before the response."""
         wait = httpx.Timeout(_SECONDS, read=0.0001)
         try:
-            self._request("POST", path, {**page.fields, **fields}, wait)
+            self._request("POST", path, {**page.fields(), **fields}, wait)
         except httpx.TransportError:
-            self.trouble.connections += 1
+            self.events["connections lost"] += 1
 
     def _request(self, method: str, path: str, fields: Mapping[str, str] | None, wait: object = None) -> httpx.Response:
         self._client.cookies.clear()
@@ -272,7 +232,7 @@ class Browser:
             except httpx.InvalidURL as error:
                 raise UsageError(f"{self.url} is not the address of a server; write http://HOST:PORT") from error
             except httpx.TransportError as error:
-                self.trouble.connections += 1
+                self.events["connections lost"] += 1
                 if time.monotonic() > until:
                     raise UsageError(f"{self.url} does not answer: {error}; start trubleu rate serve there") from error
                 self._stopped.wait(0.1)
@@ -281,11 +241,11 @@ class Browser:
                 case 200 | 303 | 404 | 409:
                     return Page(response.status_code, response.text)
                 case 429:
-                    self.trouble.too_fast += 1
+                    self.events["too fast"] += 1
                     self._stopped.wait(_retry_after(response, 1.0))
                     until = time.monotonic() + self._patience
                 case 503 if time.monotonic() < until:
-                    self.trouble.not_saved += 1
+                    self.events["not saved at first"] += 1
                     self._stopped.wait(min(0.5, _retry_after(response, 0.5)))
                 case status:
                     raise UsageError(f"{self.url} answers a simulated rater with status {status}; see what it prints")
@@ -344,16 +304,9 @@ class Simulation:
         The tokens of their links.
     answers
         Every answer that the server said it has kept, practice and those taken back included.
-    taken_back
-        How many answers were taken back.
-    repeated
-        How often an answer was sent again though it had been kept.
-    late
-        Answers to tasks that were no longer there.
-    left
-        How many raters left for good.
-    trouble
-        How often the connection was lost, something was not saved at first, or a rater was too fast.
+    events
+        What happened on the way, and how often: answers taken back, sent twice or too late, raters who left, lost
+        connections, answers that were not saved at first, raters who were too fast.
     missing
         How many ratings the study still lacks.
     seconds
@@ -363,11 +316,7 @@ class Simulation:
     raters: tuple[int, ...]
     tokens: tuple[str, ...] = field(repr=False)
     answers: tuple[SentAnswer, ...] = field(repr=False)
-    taken_back: int
-    repeated: int
-    late: int
-    left: int
-    trouble: Trouble
+    events: Counter[str]
     missing: int
     seconds: float
 
@@ -443,22 +392,19 @@ def simulate(
     points = [question.points for question in study.config.questions]
     ranking = study.config.kind == "ranking"
     shown = _by_what_is_shown((each.item for each in study.items()), seed, quality, points, ranking=ranking)
-    crowd = _Crowd(study, urls, shown=shown, pause=pause, patience=patience, progress=progress)
+    crowd = _Crowd(study, [url.rstrip("/") for url in urls], shown, pause, patience, progress)
     visitors = [
         _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
         for person, each in zip(people, new, strict=True)
     ]
     began = time.monotonic()
     crowd.rate(visitors, at_once)
+    crowd.events["raters left"] = sum(visitor.left for visitor in visitors)
     return Simulation(
         tuple(each.rater.id for each in new),
         tuple(each.token for each in new),
         tuple(crowd.answers),
-        crowd.taken_back,
-        crowd.repeated,
-        crowd.late,
-        sum(visitor.left for visitor in visitors),
-        crowd.trouble,
+        +crowd.events,
         study.store.read(_missing),
         time.monotonic() - began,
     )
@@ -491,31 +437,21 @@ class _Visitor:
     left: bool = False
 
 
+@dataclass(slots=True)
 class _Crowd:
     """All raters of a simulation, and what they have seen of the study."""
 
-    def __init__(
-        self,
-        study: Study,
-        urls: Sequence[str],
-        *,
-        shown: _Shown,
-        pause: float,
-        patience: float,
-        progress: Callable[[int], object],
-    ) -> None:
-        self.study = study
-        self.urls = [url.rstrip("/") for url in urls]
-        self.pause = pause
-        self.patience = patience
-        self.progress = progress
-        self.shown = shown
-        self.trouble = Trouble()
-        self.answers: list[SentAnswer] = []
-        self.taken_back = self.repeated = self.late = 0
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        self._error: BaseException | None = None
+    study: Study
+    urls: Sequence[str]
+    shown: _Shown
+    pause: float
+    patience: float
+    progress: Callable[[int], object]
+    events: Counter[str] = field(default_factory=Counter)
+    answers: list[SentAnswer] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _error: BaseException | None = None
 
     def rate(self, visitors: Sequence[_Visitor], at_once: int) -> None:
         """Let all raters rate until nothing is left."""
@@ -558,7 +494,7 @@ class _Crowd:
             finally:
                 browser.close()
                 with self._lock:
-                    self.trouble.add(browser.trouble)
+                    self.events += browser.events
 
         threads = min(at_once, len(visitors))
         with ThreadPoolExecutor(max(1, threads)) as pool:
@@ -613,29 +549,30 @@ class _Crowd:
             browser.send_and_hang_up(page, "/answer", fields)
         answer = browser.send(page, "/answer", fields)
         if answer.status == 409:
-            with self._lock:
-                self.late += 1
+            self._happened("too late")
             return browser.open("/rate")
         with self._lock:
-            self.answers.append(SentAnswer(visitor.number, int(page.fields["task"]), scores))
+            self.answers.append(SentAnswer(visitor.number, int(page.fields()["task"]), scores))
             self.progress(1)
         visitor.answered += 1
         if clumsy and draw.random() < 0.2:
             browser.send(page, "/answer", fields)
-            with self._lock:
-                self.repeated += 1
+            self._happened("sent twice")
         if clumsy and answer.can_undo and draw.random() < 0.05:
             answer = browser.send(answer, "/undo")
-            with self._lock:
-                self.taken_back += 1
+            self._happened("taken back")
         return answer
+
+    def _happened(self, what: str) -> None:
+        with self._lock:
+            self.events[what] += 1
 
     def _scores(self, person: SimulatedRater, page: Page, url: str) -> tuple[int, ...]:
         by_key = self.shown.get((page.turns, frozenset(page.texts)))
         if by_key is None:
             raise UsageError(f"{url} shows a text that {self.study.folder} does not have; is it another study?")
         # Pages do not name their item; this only matters if several look alike.
-        key = next(iter(by_key)) if len(by_key) == 1 else self._key(int(page.fields["task"]))
+        key = next(iter(by_key)) if len(by_key) == 1 else self._key(int(page.fields()["task"]))
         if key is None or key not in by_key:
             raise UsageError(f"{url} shows another item than {self.study.folder} has there; is it another study?")
         # Seeded by the item too: a text that reappears in another pair is judged independently.

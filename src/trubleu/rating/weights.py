@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from trubleu.data.weights import weight_errors
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.rating.config import MEAN
-from trubleu.stats.calibration import LEAST_TEXTS, calibrate
+from trubleu.stats.calibration import calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -148,30 +148,19 @@ def joint_weights(
         If the calibrated weights are no better than the mean of people's.
     """
     both = [text for text in people if text in model]
-    remedy = "let people rate more of them, or export --weights model --unverified"
-    if not both:
-        raise DataError(
-            f"people have rated none of the texts that {shown(name)} has rated, so its weights cannot be "
-            f"calibrated; {remedy}"
+    try:
+        found = calibrate(
+            [model[text] for text in both],
+            [people[text].value for text in both],
+            errors=[people[text].error or 0.0 for text in both],
+            weights=[ratings[text] for text in both],
+            groups=[segments[text] for text in both],
         )
-    if len(both) < LEAST_TEXTS:
+    except DataError as error:
         raise DataError(
-            f"people have rated {counted(len(both), 'text')} that {shown(name)} has rated, too few to calibrate its "
-            f"weights, which takes {LEAST_TEXTS}; {remedy}"
-        )
-    if len({model[text] for text in both}) == 1:
-        score = f"{model[both[0]]:+.2f}"
-        raise DataError(
-            f"{shown(name)} gives all texts that people have rated the same weight ({score}), so it says nothing "
-            "about them; export --weights people, or ask another model"
-        )
-    found = calibrate(
-        [model[text] for text in both],
-        [people[text].value for text in both],
-        errors=[people[text].error or 0.0 for text in both],
-        weights=[ratings[text] for text in both],
-        groups=[segments[text] for text in both],
-    )
+            f"the weights of {shown(name)} cannot be calibrated on people's: {error}; let people rate more of its "
+            "texts, or export --weights people, or --weights model --unverified"
+        ) from None
     if found.explained <= 0:
         warnings.warn(
             f"the calibrated weights of {shown(name)} predict people's no better than their mean does, on texts left "

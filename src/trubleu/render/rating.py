@@ -24,6 +24,7 @@ T = TypeVar("T")
 _Cell: TypeAlias = tuple[Column, Callable[[T], Any]]  # a column, and what it shows of an object
 
 SHOWN_TEXTS = 20  # references of a plan shown to people
+_ALMOST = 0.99  # an interval that becomes narrower by less does not count as narrower
 _TEXT = 60  # characters of a disputed text shown to people
 
 
@@ -167,7 +168,7 @@ def status_records(found: Summary) -> list[Table]:
         (each, SimpleNamespace(model=model.person.rater.id)) for model in found.models for each in model.beside.bias
     ]
     progress = "paused items complete wanted counted uncounted unable waiting last_hour hours_left"
-    agreement = "alpha low high level items ratings raters reason confidence resamples undefined seed kappa pairs"
+    agreement = "alpha low high items ratings raters reason confidence resamples undefined seed kappa pairs"
     person = "id name entry excluded reason created_at erased_at ratings counted seconds mean spread gold_right"
     more = "gold_total gold_note agreement shared last_at flags"
     model = "id name excluded ratings refused shared mean spread alpha_without alpha kappa winning_rate advantage"
@@ -201,22 +202,29 @@ def _records(name: str, columns: str, rows: Iterable[Sequence[object]]) -> Table
 def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tuple[str, ...]]:  # noqa: A002
     """Return which references to rate next, and for people the effect on the interval."""
     if format in FOR_PROGRAMS:
-        widths = [(name, getattr(made, name)) for name in ("width", "wanted", "planned", "least", "ratings")]
+        widths = [
+            (name, getattr(made, name)) for name in ("width", "wanted", "planned", "same_raters", "least", "ratings")
+        ]
         head = Table("", [Column(name) for name, _ in widths], [[value for _, value in widths]], name="plan")
         texts = record_table("texts", NextText, made.texts)
         return ([texts] if format == "csv" else [head, texts]), ()
     said = f"The interval of {made.what} is {made.width:.2f} wide"
-    if made.wanted is not None and made.width <= made.wanted:
-        said += f": no more ratings are needed for {made.wanted:g}."
-    elif not made.texts:
-        said += ", and ratings would not make it narrower; add segments."
-    else:
+    wanted = 0.0 if made.wanted is None else made.wanted
+    if made.width <= wanted:
+        said += f": no more ratings are needed for {wanted:g}."
+    elif made.texts:
         said += f"; {counted(made.ratings, 'more rating')} would make it {made.planned:.2f}."
+    elif made.least < _ALMOST * made.width:
+        said += ", and more ratings by the same raters would not make it narrower; add raters or segments."
+    else:
+        said += ", and ratings would not make it narrower; add segments."
     notes = [said]
-    if made.wanted is not None and made.least > made.wanted:
-        notes.append(f"Ratings alone cannot make it {made.wanted:g} wide, only {made.least:.2f}; add segments.")
-    elif made.wanted is not None and made.planned > made.wanted:
-        notes.append(f"That is not {made.wanted:g} yet; plan more with --most.")
+    if wanted and made.least > wanted:
+        notes.append(f"Ratings alone cannot make it {wanted:g} wide, only {made.least:.2f}; add segments.")
+    elif wanted and made.planned > wanted and made.same_raters > wanted:
+        notes.append(f"The same raters cannot make it {wanted:g} wide, only {made.same_raters:.2f}; add raters.")
+    elif made.planned > wanted > 0:
+        notes.append(f"That is not {wanted:g} yet; plan more with --most.")
     columns = [Column("segment"), Column("ratings", kind="count"), Column("more", kind="count"), Column("text")]
     rows = [(each.segment, each.ratings, each.more, _short(each.text)) for each in made.texts[:SHOWN_TEXTS]]
     if len(made.texts) > SHOWN_TEXTS:

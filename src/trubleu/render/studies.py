@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables, table_of
@@ -9,15 +10,13 @@ from trubleu.simulate.model_study import ModelRow
 from trubleu.simulate.studies import LEVEL, CoverageRow, OrderRow, PowerRow, SystemRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from trubleu.simulate.model_study import ModelStudy
     from trubleu.simulate.studies import CoverageStudy, OrderStudy, PowerStudy
     from trubleu.simulate.world import WrittenWorld
 
 _ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."
-_SMALL_POOL: Final = 2_000
-_SQUARED_DEVIATE: Final = 3.8415  # squared 97.5 % quantile of the normal distribution
 
 _HOW: Final = [
     Column("metric"),
@@ -43,12 +42,12 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
         return render_tables([record_table("power", PowerRow, study.rows)], format)
     sizes = list(dict.fromkeys(row.segments for row in study.rows))
     shares = {
-        f"Studies that find the better system, %, by segments (p < {LEVEL:g})": ("found", "found_error"),
-        "Studies that find the wrong system, %": ("wrong", "wrong_error"),
-        "Studies that find a difference where there is none, %": ("false_alarms", "false_alarms_error"),
+        "found": f"Studies that find the better system, %, by segments (p < {LEVEL:g})",
+        "wrong": "Studies that find the wrong system, %",
+        "false_alarms": "Studies that find a difference where there is none, %",
     }
     tables = []
-    for title, (value, error) in shares.items():
+    for value, title in shares.items():
         if value == "wrong" and not any(row.wrong for row in study.rows):
             continue
         columns = [*_HOW, *(Column(f"at_{size}", f"{size:,}", "number") for size in sizes)]
@@ -57,22 +56,17 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
         rows: list[list[Cell]] = []
         for start in range(0, len(study.rows), len(sizes)):
             group = study.rows[start : start + len(sizes)]
-            cells = [_percent(getattr(row, value), getattr(row, error), digits) for row in group]
-            rows.append([*_how(group[0]), *cells, *([group[0].difference] if value == "found" else [])])
+            cells = [_percent(getattr(row, value), row.studies, digits) for row in group]
+            how = group[0].metric, group[0].references, group[0].raters
+            rows.append([*how, *cells, *([group[0].difference] if value == "found" else [])])
         tables.append(Table(title, columns, rows))
     best, other = f"{study.better_quality:.2f}", f"{study.other_quality:.2f}"
-    made = f"{study.rows[0].studies:,} studies a number, each on segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} studies a number, each on segments drawn from {study.pool:,}"
     notes = [
         f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
         "The true difference is that between the scores of the whole pool.",
-        f"{made}; paired {study.test}, {study.resamples:,} resamples; seed {study.seed}.",
+        f"{made}; paired bootstrap, {study.draws.resamples:,} resamples; seed {study.draws.seed}.",
         _ERROR,
-        *(
-            [f"A pool of {study.pool:,} is small, and its luck is in all of this; plan with --pool 5000 or more."]
-            if study.pool < _SMALL_POOL
-            else []
-        ),
-        *_extremes(study.rows[0].studies, (share for row in study.rows for share in _shares(row))),
         *([] if any(row.wrong for row in study.rows) else ["No study found the wrong system."]),
         "No difference: for each segment a coin decided which output belonged to which system.",
     ]
@@ -113,19 +107,18 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
         Column("system"),
         *_HOW,
         Column("segments", kind="count"),
-        Column("covered", "covered, %", "number", of=lambda row: _percent(row.covered, row.covered_error, 1)),
+        Column("covered", "covered, %", "number", of=lambda row: _percent(row.covered, row.sets, 1)),
         Column("below", "too low, %", "number", 1, lambda row: 100 * row.below),
         Column("above", "too high, %", "number", 1, lambda row: 100 * row.above),
         Column("truth", kind="number"),
         Column("width", kind="number"),
         Column("bias", kind="signed"),
     ]
-    made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [
-        f"{made}, whose score is the truth; seed {study.seed}.",
-        f"Intervals of {100 * study.confidence:g} % from {study.resamples:,} resamples.",
+        f"{made}, whose score is the truth; seed {study.draws.seed}.",
+        f"Intervals of {100 * study.confidence:g} % from {study.draws.resamples:,} resamples.",
         f"{_ERROR} Bias is the mean score of the test sets less the truth.",
-        *_extremes(study.rows[0].sets, (row.covered for row in study.rows)),
     ]
     return render_tables([table_of(study.rows, columns)], format, digits, notes=notes)
 
@@ -150,14 +143,12 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         Column("segments", kind="count"),
         Column("kendall", "Kendall's τ", "number", of=lambda row: _with_error(row.kendall, row.kendall_error, 3)),
         Column("spearman", "Spearman's ρ", "number", of=lambda row: _with_error(row.spearman, row.spearman_error, 3)),
-        Column("exact", "all in order, %", "number", of=lambda row: _percent(row.exact, row.exact_error, 1)),
-        Column("best", "best first, %", "number", of=lambda row: _percent(row.best, row.best_error, 1)),
+        Column("exact", "all in order, %", "number", of=lambda row: _percent(row.exact, row.sets, 1)),
     ]
-    made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [
-        f"{made}; seed {study.seed}.",
+        f"{made}; seed {study.draws.seed}.",
         _ERROR,
-        *_extremes(study.rows[0].sets, (share for row in study.rows for share in (row.exact, row.best))),
     ]
     return render_tables([table_of(study.rows, columns), _systems(study)], format, digits, notes=notes)
 
@@ -182,14 +173,17 @@ def render_models(study: ModelStudy, format: str = "text", digits: int = 2) -> s
         Column("ratings", "ratings by people", "count"),
         Column("off", "off by", "number", 3),
         Column("bias", kind="signed", digits=3),
-        Column("coverage", "coverage, %", "number", 1, _coverage),
+        Column(
+            "coverage", "coverage, %", "number", 1, lambda row: None if row.coverage is None else 100 * row.coverage
+        ),
         Column("winning_rate", "ω", "number"),
         Column("kendall", "Kendall's τ", "number", 3),
         Column("exact", "all in order, %", "number", 1, lambda row: 100 * row.exact),
     ]
+    draws = study.draws
     notes = [
         f"{study.texts:,} texts of {study.pool:,} segments; people rate some of them, {study.raters} ratings each.",
-        f"Orders by {study.metric} on {study.sets:,} test sets of {study.segments:,} segments; seed {study.seed}.",
+        f"Orders by {study.metric} on {draws.number:,} test sets of {draws.segments[0]:,} segments; seed {draws.seed}.",
         "Off by: root mean square of weight less truth, which is what the whole crowd would say.",
     ]
     return render_tables([table_of(study.rows, columns)], format, digits, notes=notes)
@@ -211,33 +205,15 @@ def _systems(study: OrderStudy) -> Table:
     return Table("The systems on the whole pool", columns, rows)
 
 
-def _how(row: PowerRow | CoverageRow | OrderRow) -> list[Cell]:
-    return [row.metric, row.references, row.raters]
-
-
 def _references(row: PowerRow | SystemRow) -> str:
     by = f" × {row.raters} rater{'s' * (row.raters != 1)}" if row.raters else ""
     return f"{row.references} reference{'s' * (row.references != 1)}{by}"
 
 
-def _shares(row: PowerRow) -> tuple[float, ...]:
-    return row.found, row.wrong, row.false_alarms
-
-
-def _extremes(trials: int, shares: Iterable[float]) -> list[str]:
-    """Give Wilson bounds for shares of 0 and 100 %, which have no standard error."""
-    if all(0 < share < 1 for share in shares):
-        return []
-    most = 100 * _SQUARED_DEVIATE / (trials + _SQUARED_DEVIATE)
-    return [f"Shares of 0 and 100 % have no standard error; at 95 % they are off by {most:.1f} points at most."]
-
-
-def _coverage(row: ModelRow) -> float | None:
-    return None if row.coverage is None else 100 * row.coverage
-
-
-def _percent(share: float, error: float, digits: int) -> str:
-    return _with_error(100 * share, 100 * error if 0 < share < 1 else None, digits)
+def _percent(share: float, trials: int, digits: int) -> str:
+    """Return a share of independent trials with its standard error, which 0 and 100 % do not have."""
+    error = 100 * math.sqrt(share * (1 - share) / trials)
+    return _with_error(100 * share, error or None, digits)
 
 
 def _with_error(value: float, error: float | None, digits: int) -> str:

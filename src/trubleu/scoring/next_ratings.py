@@ -51,6 +51,8 @@ class RatingPlan:
         The width that was asked for, if any.
     planned
         How wide it should be after the plan.
+    same_raters
+        How wide it would be after endless ratings by the same raters, some of whom are stricter than others.
     least
         How wide it would be if all ratings were without error: only more segments make it narrower.
     ratings
@@ -63,6 +65,7 @@ class RatingPlan:
     width: float
     wanted: float | None
     planned: float
+    same_raters: float
     least: float
     ratings: int
     texts: tuple[NextText, ...]
@@ -163,7 +166,7 @@ def plan_ratings(
     shared = float(np.square(split_errors(references)[1].effects(slope)).sum())
     unknown = float((squares * spread)[unrated].sum())
     now = ((row.high - row.low) / deviations) ** 2 + shared + unknown
-    least = max(now - shared - contained - unknown, 0.0)
+    same_raters = max(now - contained - unknown, 0.0)
     goal = 0.0 if width is None else (width / deviations) ** 2
     more, after = spend(squares, counts, found.rest, spread, now, goal, most)
     order = np.flatnonzero(more)
@@ -174,7 +177,8 @@ def plan_ratings(
         width=math.sqrt(now) * deviations,
         wanted=width,
         planned=math.sqrt(max(after, 0.0)) * deviations,
-        least=math.sqrt(least) * deviations,
+        same_raters=math.sqrt(same_raters) * deviations,
+        least=math.sqrt(max(same_raters - shared, 0.0)) * deviations,
         ratings=int(more.sum()),
         texts=tuple(
             NextText(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from trubleu.execution.progress import Steps
     from trubleu.simulate.raters import Habits, SimulatedModel
-    from trubleu.simulate.studies import Pool
+    from trubleu.simulate.studies import Draws, Pool
 
 _TWO_SIDED: Final = 1.959964  # of the normal distribution, for 95 %
 _TESTED: Final = 100  # texts that the people of the alternative annotator test rate
@@ -57,7 +57,7 @@ class ModelRow:
         The share of the model's calibrated weights whose 95 % interval holds the truth; None where there are none.
     winning_rate
         ω of the alternative annotator test with three people who rate 100 texts; None where there is no model.
-    kendall, exact, best
+    kendall, exact
         How well systems are ordered with these weights (see `OrderRow`).
     """
 
@@ -71,7 +71,6 @@ class ModelRow:
     winning_rate: float | None
     kendall: float
     exact: float
-    best: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +83,10 @@ class ModelStudy:
         Segments and candidates.
     raters
         Ratings of each text that people rate.
-    metric, segments, sets
-        The metric that orders systems, segments of a test set, and how many there were.
-    seed
-        Of all draws.
+    metric
+        The metric that orders systems.
+    draws
+        The test sets.
     rows
         First people alone, then each model.
     """
@@ -96,36 +95,20 @@ class ModelStudy:
     texts: int
     raters: int
     metric: str
-    segments: int
-    sets: int
-    seed: int
+    draws: Draws
     rows: tuple[ModelRow, ...]
-
-
-class _Way(NamedTuple):
-    """One way to get weights, and the weights; NaN where there is none."""
-
-    model: str | None
-    rated: int
-    weights: str
-    values: NDArray[np.float64]
-    coverage: float | None = None
-    winning_rate: float | None = None
 
 
 def model_study(
     pool: Pool,
     models: Mapping[str, SimulatedModel],
+    draws: Draws,
     *,
     rated: Sequence[int] = (1, 3, MOST_REFERENCES),
     raters: int = 3,
     metric: str = "dbleu-2",
-    segments: int = 200,
-    sets: int = 500,
     habits: Habits | None = None,
     crowd: int = CROWD,
-    seed: int = 1,
-    threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ModelStudy:
     """Weigh candidates by people, by models of known bias and noise, and by both.
@@ -136,20 +119,16 @@ def model_study(
         Segments with two systems or more.
     models
         Models by their names.
+    draws
+        The test sets, of one size; their seed is that of all draws.
     rated
         How many texts of each segment people rate; the others are left to the model.
     raters
         How many people rate each of these.
     metric
         A metric that takes weights.
-    segments, sets
-        Segments of a test set, and how many to draw.
     habits, crowd
         What people are like, and how many there are.
-    seed
-        Of all draws.
-    threads
-        How many threads to use; None for all cores.
     steps
         Told of how far it is.
 
@@ -158,6 +137,7 @@ def model_study(
     UsageError
         If a number is out of range, or the metric takes no weights.
     """
+    seed = draws.seed
     check_numbers("rated", rated, 1, MOST_REFERENCES)
     check_whole("raters", raters, 1, crowd)
     (condition,) = make_conditions([metric], [MOST_REFERENCES], [raters])
@@ -174,13 +154,18 @@ def model_study(
     place = np.empty(len(truth), dtype=np.int64)
     place[order] = np.arange(len(truth)) - pool.candidates.offsets[:-1][groups[order]]
     known = {number: place < number for number in rated}
-    ways = [_Way(None, number, "people", np.where(there, by_people, np.nan)) for number, there in known.items()]
+    # Each way to get weights as fields of its row, and the weights; NaN where there is none.
+    nobody: dict[str, Any] = {"model": None, "rated": 0, "coverage": None, "winning_rate": None}
+    ways = [
+        (nobody | {"weights": "people", "rated": number}, np.where(there, by_people, np.nan))
+        for number, there in known.items()
+    ]
     for name, model in models.items():
         texts = zip(pool.candidates.texts, pool.qualities.tolist(), strict=True)
         scores = np.array([model.score(f"{seed}/{row}", *each) for row, each in enumerate(texts)])
         values = (scores - 3) / 2
-        won = _winning_rate(ratings, scores, shuffled)
-        ways.append(_Way(name, 0, "model", values, winning_rate=won))
+        about = nobody | {"model": name, "winning_rate": _winning_rate(ratings, scores, shuffled)}
+        ways.append((about | {"weights": "model"}, values))
         for number, there in known.items():
             if not there.all():
                 curve = calibrate(
@@ -188,29 +173,25 @@ def model_study(
                 )
                 worth = curve.predict(values)
                 inside = float((np.abs(worth - truth) <= _TWO_SIDED * curve.predict_errors(values))[~there].mean())
-                ways.append(_Way(name, number, "joint", np.where(there, by_people, worth), inside, won))
+                about = about | {"weights": "joint", "rated": number, "coverage": inside}
+                ways.append((about, np.where(there, by_people, worth)))
     told = steps("scoring", len(ways) * len(pool.outputs))
     scored = [
-        score_references(pool, condition, pool.first(MOST_REFERENCES, way.values, rated_only=True), threads, told)
-        for way in ways
+        score_references(pool, condition, pool.first(MOST_REFERENCES, values, rated_only=True), draws.threads, told)
+        for _, values in ways
     ]
-    ordered = order_study(pool, scored, segments=[segments], sets=sets, seed=seed, steps=steps).rows
+    ordered = order_study(pool, scored, draws, steps=steps).rows
     rows = []
-    for way, found in zip(ways, ordered, strict=True):
-        off = (way.values - truth)[np.isfinite(way.values)]
+    for (about, values), found in zip(ways, ordered, strict=True):
+        off = (values - truth)[np.isfinite(values)]
         rows.append(
             ModelRow(
-                model=way.model,
-                rated=way.rated,
-                weights=way.weights,
-                ratings=raters * int(known[way.rated].sum()) if way.rated else 0,
+                **about,
+                ratings=raters * int(known[about["rated"]].sum()) if about["rated"] else 0,
                 off=float(np.sqrt((off**2).mean())),
                 bias=float(off.mean()),
-                coverage=way.coverage,
-                winning_rate=way.winning_rate,
                 kendall=found.kendall,
                 exact=found.exact,
-                best=found.best,
             )
         )
     return ModelStudy(
@@ -218,9 +199,7 @@ def model_study(
         texts=len(truth),
         raters=raters,
         metric=metric,
-        segments=segments,
-        sets=sets,
-        seed=seed,
+        draws=draws,
         rows=tuple(rows),
     )
 

@@ -6,6 +6,7 @@ import math
 import tempfile
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -14,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import CountedWarning, DataError, UsageError, counted
+from trubleu.errors import CountedWarning, UsageError
 from trubleu.execution.progress import no_steps
 from trubleu.metrics.registry import parse
 from trubleu.mining import Index
 from trubleu.simulate.raters import Habits, simulated_raters
 from trubleu.simulate.world import responder
-from trubleu.stats import bootstrap_interval, paired_bootstrap, paired_randomisation, rank_correlations, total
+from trubleu.stats import bootstrap_interval, paired_bootstrap, rank_correlations, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
     from trubleu.mining import Candidates
     from trubleu.simulate.world import World
-    from trubleu.stats import Interval, PairedTest, TestName
+    from trubleu.stats import Interval
 
 
 __all__ = [
-    "Condition", "CoverageRow", "CoverageStudy", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy", "Scored",
-    "SystemRow", "coverage_study", "draw_ratings", "make_conditions", "make_pool", "order_study", "pool_of",
+    "Condition", "CoverageRow", "CoverageStudy", "Draws", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy",
+    "Scored", "SystemRow", "coverage_study", "draw_ratings", "make_conditions", "make_pool", "order_study", "pool_of",
     "power_study", "score_pool", "weights_of",
 ]  # fmt: skip
 
@@ -54,6 +55,42 @@ class Draw(NamedTuple):
 
     rows: NDArray[np.int64]
     swapped: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """The test sets of a study.
+
+    Parameters
+    ----------
+    segments
+        Sizes of test sets.
+    number
+        How many test sets to draw of each size.
+    resamples
+        Draws of a bootstrap interval or test.
+    seed
+        Of all draws.
+    threads
+        How many threads to use; None for all cores if there is enough to do. It changes no number.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+
+    segments: Sequence[int]
+    number: int = 1_000
+    resamples: int = 1_000
+    seed: int = 1
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_numbers("segments", self.segments, 2)
+        check_whole("the number of test sets", self.number, 1)
+        check_whole("resamples", self.resamples, 1)
+        check_whole("seed", self.seed, 0, 2**32 - 1)
 
 
 def draw_test_set(pool: int, segments: int, *, number: int, seed: int) -> Draw:
@@ -85,50 +122,16 @@ def resampling_seed(number: int, seed: int) -> int:
     return (seed * 1_000_003 + number) % 2**64
 
 
-class Share(NamedTuple):
-    """A proportion of independent trials, with its standard error √(p(1 − p)/n).
+def mean_with_error(values: NDArray[np.float64]) -> tuple[float, float | None]:
+    """Return the mean of independent trials and its standard error; unknown for a single trial.
 
     Examples
     --------
-    >>> Share.of(90, 100)
-    Share(value=0.9, error=0.03)
+    >>> mean_with_error(np.array([1.0, 3.0]))
+    (2.0, 1.0)
     """
-
-    value: float
-    error: float
-
-    @classmethod
-    def of(cls, hits: int, trials: int) -> Share:
-        """Return the proportion of hits."""
-        share = hits / trials
-        return cls(share, math.sqrt(share * (1.0 - share) / trials))
-
-    def fields(self, name: str) -> dict[str, Any]:
-        """Return value and error as fields of a row."""
-        return {name: self.value, f"{name}_error": self.error}
-
-
-class Mean(NamedTuple):
-    """A mean of independent trials, with its standard error; unknown for a single trial.
-
-    Examples
-    --------
-    >>> Mean.of(np.array([1.0, 3.0]))
-    Mean(value=2.0, error=1.0)
-    """
-
-    value: float
-    error: float | None
-
-    @classmethod
-    def of(cls, values: NDArray[np.float64]) -> Mean:
-        """Return the mean of values."""
-        error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-        return cls(float(values.mean()), error)
-
-    def fields(self, name: str) -> dict[str, Any]:
-        """Return value and error as fields of a row."""
-        return {name: self.value, f"{name}_error": self.error}
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    return float(values.mean()), error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,18 +166,6 @@ class Pool:
     qualities: NDArray[np.float64]
     outputs: Mapping[str, Sequence[str]]
     output_qualities: Mapping[str, NDArray[np.float64]]
-
-    def __post_init__(self) -> None:
-        if len(self.qualities) != self.candidates.count:
-            raise DataError(
-                f"there are {len(self.qualities)} qualities but {self.candidates.count} candidates; give one for each"
-            )
-        for name, texts in self.outputs.items():
-            if len(texts) != len(self) or len(self.output_qualities[name]) != len(self):
-                raise DataError(
-                    f"the system {name} has {len(texts)} outputs and {len(self.output_qualities[name])} qualities for "
-                    f"{counted(len(self), 'segment')}; give one of both for each"
-                )
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -242,29 +233,20 @@ def pool_of(
         Told of how far it is.
     """
     messages = [each.seed.message for each in candidates]
-    counts = [len(each.candidates) for each in candidates]
-    told = steps("looking up the truth", sum(counts) + len(messages) * len(outputs))
+    texts = [[one.text for one in each.candidates] for each in candidates]
+    told = steps("looking up the truth", 1 + len(outputs))
 
-    def qualities(pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
-        found = np.empty(len(pairs))
-        for place, (message, response) in enumerate(pairs):
-            found[place] = quality(message, response)
-            told(1)
-        return found
+    def qualities(answers: Iterable[Sequence[str]]) -> NDArray[np.float64]:
+        pairs = zip(messages, answers, strict=True)
+        found = [quality(message, text) for message, several in pairs for text in several]
+        told(1)
+        return np.array(found)
 
-    texts = [one.text for each in candidates for one in each.candidates]
-    asked = [message for message, count in zip(messages, counts, strict=True) for _ in range(count)]
     return Pool(
-        candidates=References(
-            texts,
-            np.concatenate(([0], np.cumsum(counts))),
-            ids=[each.seed.id for each in candidates],
-            messages=messages,
-            source="the simulated study",
-        ),
-        qualities=qualities(list(zip(asked, texts, strict=True))),
+        candidates=References.from_lists(texts, ids=[each.seed.id for each in candidates]).with_messages(messages),
+        qualities=qualities(texts),
         outputs={name: tuple(given) for name, given in outputs.items()},
-        output_qualities={name: qualities(list(zip(messages, given, strict=True))) for name, given in outputs.items()},
+        output_qualities={name: qualities([[text] for text in given]) for name, given in outputs.items()},
     )
 
 
@@ -585,45 +567,53 @@ def score_references(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageRow:
-    """Coverage of one kind of interval.
+class Row:
+    """One way of scoring and one size of test sets.
 
     Attributes
     ----------
-    system, metric, references, raters
-        What was scored and how; no raters for metrics that take no weights.
+    metric, references, raters
+        How outputs were scored; no raters for metrics that take no weights.
     segments
         Segments of a test set.
+    """
+
+    metric: str
+    references: int
+    raters: int | None
+    segments: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageRow(Row):
+    """Coverage of one kind of interval; see `Row` for how it was made.
+
+    Attributes
+    ----------
+    system
+        Whose score it is.
     sets
         How many test sets there were.
     truth
         The score of the whole pool, which all test sets are drawn from.
-    covered, covered_error
-        The share of intervals that held the truth, and its standard error.
+    covered
+        The share of intervals that held the truth.
     below, above
         The shares of intervals that lay below and above it.
     width
         The mean width.
     bias
         The mean score of the test sets less the truth.
-    spread
-        The standard deviation of the scores of the test sets.
     """
 
     system: str
-    metric: str
-    references: int
-    raters: int | None
-    segments: int
     sets: int
     truth: float
     covered: float
-    covered_error: float
     below: float
     above: float
     width: float
     bias: float
-    spread: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -636,30 +626,20 @@ class CoverageStudy:
         What they promise.
     pool
         How many segments test sets were drawn from.
-    resamples, seed
-        How they were drawn.
+    draws
+        The test sets.
     rows
         One for each system, condition and number of segments.
     """
 
     confidence: float
     pool: int
-    resamples: int
-    seed: int
+    draws: Draws
     rows: tuple[CoverageRow, ...]
 
 
 def coverage_study(
-    pool: Pool,
-    scored: Sequence[Scored],
-    *,
-    segments: Sequence[int],
-    sets: int = 1_000,
-    confidence: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 1,
-    threads: int | None = None,
-    steps: Steps = no_steps,
+    pool: Pool, scored: Sequence[Scored], draws: Draws, *, confidence: float = 0.95, steps: Steps = no_steps
 ) -> CoverageStudy:
     """Compute intervals on many test sets and count those that contain the true score.
 
@@ -672,48 +652,33 @@ def coverage_study(
         The segments.
     scored
         The statistics of its systems under each condition.
-    segments
-        Sizes of test sets.
-    sets
-        How many test sets to draw of each size.
+    draws
+        The test sets, and the resamples of an interval.
     confidence
         Of the intervals.
-    resamples
-        Draws of the bootstrap.
-    seed
-        Of all draws.
-    threads
-        How many threads to use; None for all cores if there is enough to do. It changes no number.
     steps
         Told of how far it is.
-
-    Raises
-    ------
-    UsageError
-        If a number is out of range.
     """
-    check_numbers("segments", segments, 2)
-    check_whole("sets", sets, 1)
-    told = steps("making intervals", len(pool.systems) * len(scored) * len(segments) * sets)
+    told = steps("making intervals", len(pool.systems) * len(scored) * len(draws.segments) * draws.number)
     rows = []
     for system in pool.systems:
         for each in scored:
-            for size in segments:
+            for size in draws.segments:
                 intervals = []
-                for number in range(sets):
-                    draw = draw_test_set(len(pool), size, number=number, seed=seed)
+                for number in range(draws.number):
+                    chosen = draw_test_set(len(pool), size, number=number, seed=draws.seed).rows
                     interval = bootstrap_interval(
-                        each.rows[system][draw.rows],
+                        each.rows[system][chosen],
                         each.score,
-                        resamples=resamples,
+                        resamples=draws.resamples,
                         confidence=confidence,
-                        seed=resampling_seed(number, seed),
-                        threads=threads,
+                        seed=resampling_seed(number, draws.seed),
+                        threads=draws.threads,
                     )
                     intervals.append(interval)
                     told(1)
                 rows.append(_coverage_row(system, each, size, intervals))
-    return CoverageStudy(confidence=confidence, pool=len(pool), resamples=resamples, seed=seed, rows=tuple(rows))
+    return CoverageStudy(confidence=confidence, pool=len(pool), draws=draws, rows=tuple(rows))
 
 
 def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[Interval]) -> CoverageRow:
@@ -721,70 +686,43 @@ def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[In
     low, high, scores = (
         np.array([getattr(interval, name) for interval in intervals]) for name in ("low", "high", "score")
     )
-    covered = covering(low, high, truth)
     sign = 1.0 if scored.condition.metric.higher_is_better else -1.0
-    under, over = int((high < truth).sum()), int((low > truth).sum())
-    under, over = (under, over) if sign > 0 else (over, under)
+    under, over = float((high < truth).mean()), float((low > truth).mean())
     return CoverageRow(
         system=system,
         **scored.how,
         segments=size,
         sets=len(intervals),
         truth=sign * truth,
-        **covered.fields("covered"),
-        below=under / len(intervals),
-        above=over / len(intervals),
+        covered=float(((low <= truth) & (truth <= high)).mean()),
+        below=under if sign > 0 else over,
+        above=over if sign > 0 else under,
         width=float((high - low).mean()),
         bias=sign * (float(scores.mean()) - truth),
-        spread=float(scores.std()),
     )
 
 
-def covering(low: NDArray[np.float64], high: NDArray[np.float64], truth: float) -> Share:
-    """Return the share of intervals that contain the truth, ends included.
-
-    Examples
-    --------
-    >>> covering(np.array([0.0, 1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0, 6.0]), 1.0).value
-    0.5
-    """
-    return Share.of(int(((low <= truth) & (truth <= high)).sum()), len(low))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderRow:
-    """How well one way of scoring orders systems.
+class OrderRow(Row):
+    """How well one way of scoring orders systems; see `Row` for how it was made.
 
     Attributes
     ----------
-    metric, references, raters
-        How outputs were scored; no raters for metrics that take no weights.
-    segments
-        Segments of a test set.
     sets
         How many test sets there were.
     kendall, kendall_error, spearman, spearman_error
         The mean correlation of systems' scores with their true qualities, and its standard error (None for a single
         test set). Where all scores are equal, which says nothing, it counts as 0.
-    exact, exact_error
-        The share of test sets on which all systems come in their true order, and its standard error.
-    best, best_error
-        The share of test sets on which the truly best system comes first, alone.
+    exact
+        The share of test sets on which all systems come in their true order.
     """
 
-    metric: str
-    references: int
-    raters: int | None
-    segments: int
     sets: int
     kendall: float
     kendall_error: float | None
     spearman: float
     spearman_error: float | None
     exact: float
-    exact_error: float
-    best: float
-    best_error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -822,8 +760,8 @@ class OrderStudy:
     ----------
     pool
         How many segments test sets were drawn from.
-    seed
-        Of the draws.
+    draws
+        The test sets.
     rows
         One for each condition and number of segments.
     systems
@@ -831,20 +769,12 @@ class OrderStudy:
     """
 
     pool: int
-    seed: int
+    draws: Draws
     rows: tuple[OrderRow, ...]
     systems: tuple[SystemRow, ...]
 
 
-def order_study(
-    pool: Pool,
-    scored: Sequence[Scored],
-    *,
-    segments: Sequence[int],
-    sets: int = 1_000,
-    seed: int = 1,
-    steps: Steps = no_steps,
-) -> OrderStudy:
+def order_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: Steps = no_steps) -> OrderStudy:
     """Score many test sets and compare the order of the systems with the true one.
 
     Parameters
@@ -853,54 +783,46 @@ def order_study(
         Segments with two systems or more.
     scored
         Their statistics under each condition.
-    segments
-        Sizes of test sets; the same ones under all conditions.
-    sets
-        How many test sets to draw of each size.
-    seed
-        Of all draws.
+    draws
+        The test sets, the same ones under all conditions.
     steps
         Told of how far it is.
 
     Raises
     ------
     UsageError
-        If there are fewer than two systems, all are equally good, or a number is out of range.
+        If there are fewer than two systems, or all are equally good.
     """
-    check_numbers("segments", segments, 2)
-    check_whole("sets", sets, 1)
     names = sorted(pool.systems, key=pool.quality, reverse=True)
     truth = np.array([pool.quality(name) for name in names])
     if len(names) < 2 or truth[0] == truth[-1]:
         raise UsageError("an order needs at least two systems that are not all equally good; give --system again")
-    told = steps("ordering systems", len(scored) * len(segments) * sets)
+    told = steps("ordering systems", len(scored) * len(draws.segments) * draws.number)
     rows = []
     for each in scored:
-        statistics = [each.rows[name] for name in names]
-        for size in segments:
-            scores = np.empty((sets, len(names)))
-            for number in range(sets):
-                chosen = draw_test_set(len(pool), size, number=number, seed=seed).rows
-                sums = np.stack([total(one[chosen]) for one in statistics])
-                scores[number] = each.score(sums)
+        for size in draws.segments:
+            scores = np.empty((draws.number, len(names)))
+            for number in range(draws.number):
+                chosen = draw_test_set(len(pool), size, number=number, seed=draws.seed).rows
+                scores[number] = each.score(np.stack([total(each.rows[name][chosen]) for name in names]))
                 told(1)
             rows.append(_order_row(each, size, scores, truth))
-    return OrderStudy(pool=len(pool), seed=seed, rows=tuple(rows), systems=_systems(pool, scored, names))
+    return OrderStudy(pool=len(pool), draws=draws, rows=tuple(rows), systems=_systems(pool, scored, names))
 
 
 def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[np.float64]) -> OrderRow:
     found = rank_correlations(scores, truth)
-    kendall, spearman = (Mean.of(np.nan_to_num(each)) for each in (found.kendall, found.spearman))
-    exact = Share.of(int(in_order(scores, truth).sum()), len(scores))
-    best = Share.of(int(first_is_best(scores, truth).sum()), len(scores))
+    kendall, kendall_error = mean_with_error(np.nan_to_num(found.kendall))
+    spearman, spearman_error = mean_with_error(np.nan_to_num(found.spearman))
     return OrderRow(
         **scored.how,
         segments=size,
         sets=len(scores),
-        **kendall.fields("kendall"),
-        **spearman.fields("spearman"),
-        **exact.fields("exact"),
-        **best.fields("best"),
+        kendall=kendall,
+        kendall_error=kendall_error,
+        spearman=spearman,
+        spearman_error=spearman_error,
+        exact=float(in_order(scores, truth).mean()),
     )
 
 
@@ -934,42 +856,24 @@ def in_order(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray
     return right
 
 
-def first_is_best(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return per row of scores whether a truly best system has the highest score, alone.
-
-    Examples
-    --------
-    >>> first_is_best(np.array([[9.0, 5.0], [9.0, 9.0], [3.0, 4.0]]), np.array([4.1, 3.2])).tolist()
-    [True, False, False]
-    """
-    highest = scores == scores.max(axis=1, keepdims=True)
-    alone = highest.sum(axis=1) == 1
-    right: NDArray[np.bool_] = alone & highest[:, truth == truth.max()].any(axis=1)
-    return right
-
-
 LEVEL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerRow:
-    """Results of many simulated studies of one kind.
+class PowerRow(Row):
+    """Results of many simulated studies of one kind; see `Row` for what it is.
 
     Attributes
     ----------
-    metric, references, raters
-        How outputs were scored; no raters for metrics that take no weights.
-    segments
-        Segments of a test set.
     ratings
         How many ratings of references such a study has to pay for; None without raters.
     studies
         How many were simulated.
-    found, found_error
-        The share of studies in which the test found the truly better system, and its standard error.
-    wrong, wrong_error
+    found
+        The share of studies in which the test found the truly better system.
+    wrong
         The share in which the test "found" the other one.
-    false_alarms, false_alarms_error
+    false_alarms
         The share in which the test found a difference where there was none, because for each segment a coin decided
         which output belonged to which system.
     difference
@@ -979,18 +883,11 @@ class PowerRow:
         The share of segments without a reference of positive weight, which weighted metrics leave out.
     """
 
-    metric: str
-    references: int
-    raters: int | None
-    segments: int
     ratings: int | None
     studies: int
     found: float
-    found_error: float
     wrong: float
-    wrong_error: float
     false_alarms: float
-    false_alarms_error: float
     difference: float
     left_out: float
 
@@ -1007,8 +904,8 @@ class PowerStudy:
         How good they truly are, from 1 to 5.
     pool
         How many segments test sets were drawn from.
-    test, resamples, seed
-        How the test drew.
+    draws
+        The test sets.
     rows
         One for each condition and number of segments.
     """
@@ -1018,25 +915,12 @@ class PowerStudy:
     better_quality: float
     other_quality: float
     pool: int
-    test: TestName
-    resamples: int
-    seed: int
+    draws: Draws
     rows: tuple[PowerRow, ...]
 
 
-def power_study(
-    pool: Pool,
-    scored: Sequence[Scored],
-    *,
-    segments: Sequence[int],
-    studies: int = 300,
-    test: TestName = "bootstrap",
-    resamples: int = 1_000,
-    seed: int = 1,
-    threads: int | None = None,
-    steps: Steps = no_steps,
-) -> PowerStudy:
-    """Simulate studies that compare two systems with a paired test at p < 0.05.
+def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: Steps = no_steps) -> PowerStudy:
+    """Simulate studies that compare two systems with a paired bootstrap test at p < 0.05.
 
     Test sets of one size are the same under all conditions, so differences between conditions are not masked by
     sampling noise.
@@ -1047,58 +931,54 @@ def power_study(
         Segments with two systems, one of which is truly better.
     scored
         Their statistics under each condition.
-    segments
-        Sizes of test sets.
-    studies
-        How many to simulate of each size.
-    test
-        ``bootstrap`` or ``randomisation``.
-    resamples
-        Draws of a test.
-    seed
-        Of all draws.
-    threads
-        How many threads to use; None for all cores if there is enough to do. It changes no number.
+    draws
+        The test sets, one a study, and the resamples of a test.
     steps
         Told of how far it is.
 
     Raises
     ------
     UsageError
-        If there are not two systems, neither is better, or a number is out of range.
+        If there are not two systems, or neither is better.
     """
-    check_numbers("segments", segments, 2)
-    check_whole("studies", studies, 1)
     better, other = _better_first(pool)
-    told = steps("simulating studies", len(segments) * studies * len(scored))
-    counts = np.zeros((len(scored), len(segments), 3), dtype=np.int64)
-    for place, size in enumerate(segments):
-        for number in range(studies):
-            draw = draw_test_set(len(pool), size, number=number, seed=seed)
+    told = steps("simulating studies", len(draws.segments) * draws.number * len(scored))
+    shares = np.zeros((len(scored), len(draws.segments), 3))
+    for place, size in enumerate(draws.segments):
+        for number in range(draws.number):
+            draw = draw_test_set(len(pool), size, number=number, seed=draws.seed)
+            coins = draw.swapped[:, np.newaxis]
             for row, each in enumerate(scored):
-                real, dealt = (
-                    _paired(each, *pair, test, resamples, resampling_seed(number, seed), threads)
-                    for pair in _pairs(each.rows[better][draw.rows], each.rows[other][draw.rows], draw.swapped)
+                run = partial(
+                    paired_bootstrap,
+                    score=each.score,
+                    resamples=draws.resamples,
+                    seed=resampling_seed(number, draws.seed),
+                    threads=draws.threads,
                 )
+                a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
+                # The same rows dealt to both systems at random leave no difference.
+                real, dealt = run(a, b), run(np.where(coins, b, a), np.where(coins, a, b))
                 sure = real.p < LEVEL
-                counts[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
+                shares[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
                 told(1)
+    shares /= draws.number
     rows = []
     for row, each in enumerate(scored):
         one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
-        for place, size in enumerate(segments):
-            found, wrong, alarms = (Share.of(int(count), studies) for count in counts[row, place])
-            condition = each.condition
-            rated = _texts(pool, condition.references) * size / len(pool) if condition.raters else None
+        texts = int(np.minimum(pool.candidates.reference_counts(), each.condition.references).sum())
+        for place, size in enumerate(draws.segments):
+            raters = each.condition.raters
+            found, wrong, false_alarms = shares[row, place].tolist()
             rows.append(
                 PowerRow(
                     **each.how,
                     segments=size,
-                    ratings=None if rated is None else round(rated * (condition.raters or 0)),
-                    studies=studies,
-                    **found.fields("found"),
-                    **wrong.fields("wrong"),
-                    **alarms.fields("false_alarms"),
+                    ratings=None if raters is None else round(texts * size / len(pool) * raters),
+                    studies=draws.number,
+                    found=found,
+                    wrong=wrong,
+                    false_alarms=false_alarms,
                     difference=one - two,
                     left_out=each.left_out,
                 )
@@ -1109,9 +989,7 @@ def power_study(
         better_quality=pool.quality(better),
         other_quality=pool.quality(other),
         pool=len(pool),
-        test=test,
-        resamples=resamples,
-        seed=seed,
+        draws=draws,
         rows=tuple(rows),
     )
 
@@ -1126,39 +1004,10 @@ def check_two(systems: Collection[str]) -> None:
 
 def _better_first(pool: Pool) -> tuple[str, str]:
     check_two(pool.systems)
-    one, two = pool.systems
-    if pool.quality(one) == pool.quality(two):
+    better, other = sorted(pool.systems, key=pool.quality, reverse=True)
+    if pool.quality(better) == pool.quality(other):
         raise UsageError(
-            f"{one} and {two} are equally good in truth, so there is nothing to find; give two systems that differ "
-            "(how often a difference is found where there is none is in the table anyway)"
+            f"{better} and {other} are equally good in truth, so there is nothing to find; give two systems that "
+            "differ (how often a difference is found where there is none is in the table anyway)"
         )
-    return (one, two) if pool.quality(one) > pool.quality(two) else (two, one)
-
-
-def _texts(pool: Pool, references: int) -> int:
-    """Return the number of candidates to rate in the whole pool."""
-    return int(np.minimum(pool.candidates.reference_counts(), references).sum())
-
-
-def _pairs(
-    a: NDArray[np.float64], b: NDArray[np.float64], swapped: NDArray[np.bool_]
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the rows of two systems, and the same rows shuffled between them, which removes any difference."""
-    coins = swapped[:, np.newaxis]
-    yield a, b
-    yield np.where(coins, b, a), np.where(coins, a, b)
-
-
-def _paired(
-    scored: Scored,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    test: TestName,
-    resamples: int,
-    seed: int,
-    threads: int | None,
-) -> PairedTest:
-    """Return the paired test as users run it."""
-    if test == "randomisation":
-        return paired_randomisation(a, b, scored.score, trials=resamples, resamples=1, seed=seed, threads=threads)
-    return paired_bootstrap(a, b, scored.score, resamples=resamples, seed=seed, threads=threads)
+    return better, other

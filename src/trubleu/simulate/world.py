@@ -329,7 +329,6 @@ _VOICES: Final = 10
 WORLD, CORPUS, SEEDS, OUTPUTS, TRUTH = "world.json", "corpus.jsonl", "seeds.jsonl", "outputs", "truth.csv"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RESERVED: Final = {"con", "prn", "aux", "nul"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,24 +432,16 @@ def read_world(folder: PathLike) -> World:
     """
     path = Path(folder) / WORLD
     try:
-        text = path.read_text(encoding="utf-8")
+        about = parse_json(path.read_text(encoding="utf-8"))
+        schema = about["schema"]
+        world = World(seed=about.get("seed")) if schema == SCHEMA else None
     except FileNotFoundError as error:
         raise DataError(f"{folder} has no {WORLD}; create a world with trubleu simulate world {folder}") from error
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8; make the world again") from error
-    try:
-        about = parse_json(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not JSON; make the world again") from error
-    schema = about.get("schema") if isinstance(about, dict) else None
-    if schema != SCHEMA:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, UsageError) as error:
+        raise DataError(f"{path} does not describe a world ({error}); make the world again") from error
+    if world is None:
         raise DataError(f"{path}: the field schema must be {SCHEMA!r}, not {schema!r}; make the world again")
-    try:
-        return World(seed=about.get("seed"))
-    except UsageError as error:
-        raise DataError(f"{path}: {error}; make the world again") from error
+    return world
 
 
 def _responders(world: World, systems: Mapping[str, str]) -> dict[str, Responder]:
@@ -469,15 +460,12 @@ def _responders(world: World, systems: Mapping[str, str]) -> dict[str, Responder
 def _check_names(systems: Mapping[str, Responder]) -> None:
     if not systems:
         raise UsageError("a world needs at least one system")
-    wrong = [name for name in systems if not _NAME.fullmatch(name) or name.lower() in _RESERVED]
+    wrong = [name for name in systems if not _NAME.fullmatch(name)]
     if wrong:
         raise UsageError(
-            f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' and '-'"
+            f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' "
+            "and '-', as in good=skill:0.8"
         )
-    folded: dict[str, str] = {}
-    for name in systems:
-        if (other := folded.setdefault(name.lower(), name)) != name:
-            raise UsageError(f"the systems {other} and {name} would have one file on some machines; rename one")
 
 
 def _write_systems(

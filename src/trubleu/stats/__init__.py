@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from trubleu.stats.agreement import (
     KappaTable,
-    Level,
     PairKappa,
     RaterKappa,
     RatingVariance,
@@ -58,7 +57,6 @@ __all__ = [
     "Comparison",
     "Interval",
     "KappaTable",
-    "Level",
     "PairKappa",
     "PairedTest",
     "PartialBuilder",

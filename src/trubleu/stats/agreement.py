@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
+from itertools import combinations
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, UsageError
 from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling, percentile_interval
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 
 RaterLabel: TypeAlias = int | str
+_Whole: TypeAlias = int | Fraction
 
 LARGEST_SCORE: Final = 2**31 - 1
 """Scores beyond it, or below its negative, are no ratings but a mistake."""
@@ -64,7 +68,10 @@ def judgements(item: Iterable[Hashable], rater: Iterable[RaterLabel], score: Arr
     >>> found.raters, found.rater.tolist(), found.item.tolist()
     (('ann', 'bob'), [1, 0, 1], [0, 0, 1])
     """
-    item_labels, rater_labels = _labels(item, "item"), _rater_labels(rater)
+    item_labels, rater_labels = _labels(item, "item"), cast("list[RaterLabel]", _labels(rater, "rater"))
+    for row, label in enumerate(rater_labels):
+        if not isinstance(label, int | str | np.integer):
+            raise DataError(f"rater {label!r} of rating {row} (counted from 0) is neither a whole number nor a name")
     scores = whole_scores(score, "score")
     if not len(item_labels) == len(rater_labels) == len(scores):
         raise DataError(
@@ -89,14 +96,10 @@ def whole_scores(score: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return a flat list of scores as integers, refusing anything else."""
     try:
         array = np.asarray(score)
-    except ValueError:
-        raise DataError(f"{name} must be a flat list of whole numbers, but its elements are lists") from None
-    if array.ndim != 1:
-        raise DataError(f"{name} must be a flat list of whole numbers, but the array has {array.ndim} dimension(s)")
-    if not len(array):
-        return np.empty(0, dtype=np.int64)
-    if array.dtype.kind not in "iuf":
-        raise DataError(f"{name} must hold whole numbers only; leave out ratings that are missing")
+    except ValueError:  # lists of several lengths
+        array = np.zeros((0, 0))
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iuf"):
+        raise DataError(f"{name} must be a flat list of whole numbers; leave out ratings that are missing")
     # NaN is not equal to itself rounded, and fails here too.
     bad = np.flatnonzero(~((np.abs(array.astype(np.float64)) <= LARGEST_SCORE) & (array == np.rint(array))))
     if len(bad):
@@ -120,18 +123,6 @@ def _labels(labels: Iterable[Hashable], name: str) -> list[Hashable]:
     return listed
 
 
-def _rater_labels(labels: Iterable[RaterLabel]) -> list[RaterLabel]:
-    named: list[RaterLabel] = []
-    for row, label in enumerate(_labels(labels, "rater")):
-        if isinstance(label, str):
-            named.append(label)
-        elif isinstance(label, int | np.integer):
-            named.append(int(label))
-        else:
-            raise DataError(f"rater {label!r} of rating {row} (counted from 0) is neither a whole number nor a name")
-    return named
-
-
 def _no_repeats(numbered: Judgements, items: list[Hashable], raters: list[RaterLabel]) -> None:
     keys = numbered.item * max(1, len(numbered.raters)) + numbered.rater
     order = np.argsort(keys, kind="stable")
@@ -144,11 +135,7 @@ def _no_repeats(numbered: Judgements, items: list[Hashable], raters: list[RaterL
         )
 
 
-Level: TypeAlias = Literal["ordinal", "nominal", "interval"]
-
 _Number = TypeVar("_Number", np.int64, np.float64)
-
-LEVELS: Final = ("ordinal", "nominal", "interval")
 
 MOST_VALUES: Final = 1000
 """Different scores; α looks at every pair of them."""
@@ -173,8 +160,6 @@ class Reliability:
     """The lower end; NaN without resamples, with one group only, or if α is undefined in more than half of them."""
     high: float
     """The upper end."""
-    level: Level
-    """How far apart two scores are."""
     items: int
     """How many items have two ratings or more; others play no part."""
     ratings: int
@@ -199,16 +184,16 @@ def krippendorff_alpha(
     score: ArrayLike,
     *,
     groups: Iterable[Hashable] | None = None,
-    level: Level = "ordinal",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 12345,
     threads: int | None = None,
 ) -> Reliability:
-    """Return Krippendorff's α of ratings, with a percentile bootstrap interval over items or groups of them.
+    """Return Krippendorff's ordinal α of ratings, with a percentile bootstrap interval over items or groups of them.
 
-    Items may have any number of ratings from any of the raters. α itself is computed in whole numbers and rounded once:
-    it does not depend on the order of the ratings or on labels, and neither does the interval.
+    Two scores are as far apart as there are ratings between them. Items may have any number of ratings from any rater.
+    α itself is computed in whole numbers and rounded once: it does not depend on the order of the
+    ratings or on labels, and neither does the interval.
 
     Parameters
     ----------
@@ -218,9 +203,6 @@ def krippendorff_alpha(
     groups
         For each rating, what its item belongs to, such as a segment whose texts are rated in several pairs: items of
         one group are not independent, so the interval draws them together. Each item by itself if not given.
-    level
-        How far apart two scores are. ``"ordinal"``: by the number of ratings between them, ``"interval"``: by their
-        difference, ``"nominal"``: equal or not.
     resamples
         How many samples of items, or groups, to draw for the interval; 0 for none.
     confidence
@@ -252,8 +234,6 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([1, 1], ["x", "y"], [3, 3]).reason
     'all ratings of items with two ratings or more are the same'
     """
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; {nearest(str(level), LEVELS)}")
     if resamples:
         checks.at_least_one(resamples, "resamples")
     checks.confidence_level(confidence)
@@ -266,16 +246,15 @@ def krippendorff_alpha(
     undefined = 0
     if reason is None and resamples and (groups is None or counted.group.max() > 0):  # one group is no sample
         draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=None)
-        replicates = _replicates(counted, level, draws)
+        replicates = _replicates(counted, draws)
         defined = replicates[np.isfinite(replicates)]
         undefined = resamples - len(defined)
         if len(defined) and len(defined) >= LEAST_DEFINED * resamples:
             low, high = percentile_interval(defined, confidence)
     return Reliability(
-        alpha=math.nan if reason else float(_alpha(counted, level)),
+        alpha=math.nan if reason else float(_alpha(counted)),
         low=low,
         high=high,
-        level=level,
         items=len(counted.table),
         ratings=int(np.count_nonzero(pairable)),
         raters=len(np.unique(given.rater[pairable])),
@@ -352,50 +331,40 @@ def _why_undefined(given: Judgements, counted: _Counted) -> str | None:
     return None
 
 
-def _positions(marginals: NDArray[_Number], values: NDArray[np.int64], level: Level) -> NDArray[_Number]:
+def _positions(marginals: NDArray[_Number]) -> NDArray[_Number]:
     """Return where each value lies, so that the distance of two is the square of the difference; ``[..., values]``.
 
     Krippendorff's ordinal distance, the square of the ratings from one value to the other with both ends halved, is
     the squared difference of mid-ranks. Here are twice these, which are whole.
     """
-    if level == "ordinal":
-        twice: NDArray[_Number] = 2 * np.cumsum(marginals, axis=-1) - marginals
-        return twice
-    return np.broadcast_to((values - values[0]).astype(marginals.dtype), marginals.shape)
+    twice: NDArray[_Number] = 2 * np.cumsum(marginals, axis=-1) - marginals
+    return twice
 
 
-def _alpha(counted: _Counted, level: Level) -> Fraction:
+def _alpha(counted: _Counted) -> Fraction:
     """Return α of all items, exactly."""
     marginals = counted.table.sum(axis=0).astype(np.int64)
     often: list[int] = marginals.tolist()
-    where: list[int] = _positions(marginals, counted.values, level).tolist()
+    where: list[int] = _positions(marginals).tolist()
     number = sum(often)
     observed = Fraction(0)
     for size in np.unique(counted.sizes).tolist():
         rows = counted.table[counted.sizes == size]
         # Sums of whole numbers far below 2^53: exact in whatever order they are added.
         together = np.triu(rows.T @ rows, 1)
-        first, second = np.nonzero(together)
-        pairs = zip(first.tolist(), second.tolist(), together[first, second].tolist(), strict=True)
-        if level == "nominal":
-            apart = sum(int(times) for _, _, times in pairs)
-        else:
-            apart = sum(int(times) * (where[c] - where[k]) ** 2 for c, k, times in pairs)
-        observed += Fraction(apart, size - 1)
-    if level == "nominal":
-        expected = (number**2 - sum(n**2 for n in often)) // 2
-    else:
-        squares = sum(n * x**2 for n, x in zip(often, where, strict=True))
-        expected = number * squares - sum(n * x for n, x in zip(often, where, strict=True)) ** 2
+        pairs = zip(*(each.tolist() for each in np.nonzero(together)), strict=True)
+        observed += Fraction(sum(int(together[c, k]) * (where[c] - where[k]) ** 2 for c, k in pairs), size - 1)
+    squares = sum(n * x**2 for n, x in zip(often, where, strict=True))
+    expected = number * squares - sum(n * x for n, x in zip(often, where, strict=True)) ** 2
     return 1 - (number - 1) * observed / expected
 
 
-def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[np.float64]:
+def _replicates(counted: _Counted, draws: Resampling) -> NDArray[np.float64]:
     """Return α of samples of items, NaN where all ratings are the same."""
     table = counted.table
     marginals = _drawn(draws, table, counted.group)
     number = marginals.sum(axis=1)
-    where = _positions(marginals, counted.values, level)
+    where = _positions(marginals)
     scale, shares = _shares(counted)
     observed = np.zeros(draws.count)
     first, second = np.nonzero(np.triu(table.T @ table, 1))
@@ -405,9 +374,8 @@ def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[n
         together = _drawn(draws, table[:, c] * table[:, k] * shares[:, np.newaxis], counted.group)
         # One pair after the other, so that the order of additions is the same on every machine.
         for column in range(len(c)):
-            distance = 1.0 if level == "nominal" else (where[:, c[column]] - where[:, k[column]]) ** 2
-            observed += together[:, column] * distance
-    expected = _expected(marginals, number, where, level)
+            observed += together[:, column] * (where[:, c[column]] - where[:, k[column]]) ** 2
+    expected = _expected(marginals, number, where)
     several = np.count_nonzero(marginals, axis=1) > 1
     disagreement = np.full(draws.count, np.nan)
     np.divide((number - 1.0) * observed, scale * expected, out=disagreement, where=several)
@@ -432,15 +400,10 @@ def _shares(counted: _Counted) -> tuple[float, NDArray[np.float64]]:
 
 
 def _expected(
-    marginals: NDArray[np.float64], number: NDArray[np.float64], where: NDArray[np.float64], level: Level
+    marginals: NDArray[np.float64], number: NDArray[np.float64], where: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the sum of distances of all pairs of ratings, whatever their items."""
-    total = np.zeros_like(number)
-    if level == "nominal":
-        for column in range(marginals.shape[1]):
-            total += marginals[:, column] * (number - marginals[:, column])
-        return total / 2.0
-    middle = np.zeros_like(number)
+    middle, total = np.zeros_like(number), np.zeros_like(number)
     for column in range(marginals.shape[1]):
         middle += marginals[:, column] * where[:, column]
     middle /= number
@@ -533,8 +496,10 @@ def quadratic_kappa(a: ArrayLike, b: ArrayLike, *, scale: tuple[int, int] = FIVE
     x, y = whole_scores(a, "a"), whole_scores(b, "b")
     if len(x) != len(y):
         raise DataError(f"a has {len(x)} scores but b has {len(y)}; both need one for each item that they share")
-    x, y = _from_lowest(x, "a", scale), _from_lowest(y, "b", scale)
-    return _kappa(*(int(column.sum()) for column in _products(x, y)))
+    sums = _Sums()
+    for one, other in zip(_from_lowest(x, "a", scale).tolist(), _from_lowest(y, "b", scale).tolist(), strict=True):
+        sums.add(one, other)
+    return _kappa(*sums.parts)
 
 
 def kappa_table(
@@ -577,84 +542,50 @@ def kappa_table(
     [('ann', 0.292), ('bob', 0.432), ('cy', -0.833)]
     """
     given = judgements(item, rater, score)
+    by_item: dict[int, list[tuple[int, int]]] = defaultdict(list)
     scores = _from_lowest(given.score, "score", scale)
-    return KappaTable(pairs=_pairs(given, scores), raters=_with_the_rest(given, scores))
-
-
-def _pairs(given: Judgements, scores: NDArray[np.int64]) -> tuple[PairKappa, ...]:
-    order = np.lexsort((given.rater, given.item))
-    item, rater, score = given.item[order], given.rater[order], scores[order]
-    number = len(given.raters)
-    keys, sums = np.empty(0, dtype=np.int64), np.empty((0, 6), dtype=np.int64)
-    # Ratings of an item lie side by side, raters in order: each pair is found at its distance in the list.
-    for distance in range(1, len(item)):
-        same = np.flatnonzero(item[distance:] == item[:-distance])
-        if not len(same):
-            break
-        pair = rater[same] * number + rater[same + distance]
-        products = np.stack(_products(score[same], score[same + distance]), axis=1)
-        keys, sums = _added_up(np.concatenate([keys, pair]), np.concatenate([sums, products]))
-    return tuple(
-        PairKappa(a=given.raters[key // number], b=given.raters[key % number], kappa=_kappa(*row), shared=row[0])
-        for key, row in zip(keys.tolist(), sums.tolist(), strict=True)
+    for number, who, points in zip(given.item.tolist(), given.rater.tolist(), scores.tolist(), strict=True):
+        by_item[number].append((who, points))
+    of_pair: dict[tuple[int, int], _Sums] = defaultdict(_Sums)
+    of_rater: dict[tuple[int, int], _Sums] = defaultdict(_Sums)  # by the number of others
+    for rated in by_item.values():
+        for (a, x), (b, y) in combinations(sorted(rated), 2):
+            of_pair[a, b].add(x, y)
+            of_rater[a, len(rated) - 1].add(x, y)
+            of_rater[b, len(rated) - 1].add(y, x)
+    rest = [[Fraction(0)] * 6 for _ in given.raters]
+    for (who, others), sums in of_rater.items():  # the others of an item share its one entry
+        rest[who] = [before + Fraction(more, others) for before, more in zip(rest[who], sums.parts, strict=True)]
+    often = np.bincount(given.rater, minlength=len(given.raters)).tolist()
+    return KappaTable(
+        pairs=tuple(
+            PairKappa(a=given.raters[a], b=given.raters[b], kappa=_kappa(*sums.parts), shared=sums.parts[0])
+            for (a, b), sums in sorted(of_pair.items(), key=itemgetter(0))
+        ),
+        raters=tuple(
+            RaterKappa(rater=label, kappa=_kappa(*parts), shared=int(parts[0]), ratings=ratings)
+            for label, parts, ratings in zip(given.raters, rest, often, strict=True)
+        ),
     )
 
 
-def _with_the_rest(given: Judgements, scores: NDArray[np.int64]) -> tuple[RaterKappa, ...]:
-    sizes, totals, squares = (
-        _sums_of(weights, given.item, given.items) for weights in (np.ones_like(scores), scores, scores * scores)
-    )
-    size = sizes[given.item]
-    others, others_squared = totals[given.item] - scores, squares[given.item] - scores * scores
-    columns = np.stack([np.ones_like(scores), scores, others, scores * scores, others_squared, scores * others], axis=1)
-    largest = int(size.max(initial=0)) + 1
-    keys, sums = _added_up(given.rater * largest + size, columns)
-    ratings = np.bincount(given.rater, minlength=len(given.raters)).tolist()
-    together = [[Fraction(0)] * 6 for _ in given.raters]
-    for key, row in zip(keys.tolist(), sums.tolist(), strict=True):
-        who, others_number = key // largest, key % largest - 1
-        if others_number:
-            n, x, y, xx, yy, xy = row
-            parts = (n, x, Fraction(y, others_number), xx, Fraction(yy, others_number), Fraction(xy, others_number))
-            together[who] = [before + part for before, part in zip(together[who], parts, strict=True)]
-    return tuple(
-        RaterKappa(rater=label, kappa=_kappa(*row), shared=int(row[0]), ratings=often)
-        for label, row, often in zip(given.raters, together, ratings, strict=True)
-    )
+class _Sums:
+    """What κ is made of: the number of items, and the sums of scores, squares and products."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts = (0, 0, 0, 0, 0, 0)
+
+    def add(self, x: int, y: int) -> None:
+        n, xs, ys, xx, yy, xy = self.parts
+        self.parts = (n + 1, xs + x, ys + y, xx + x * x, yy + y * y, xy + x * y)
 
 
-def _kappa(
-    n: int | Fraction,
-    x: int | Fraction,
-    y: int | Fraction,
-    xx: int | Fraction,
-    yy: int | Fraction,
-    xy: int | Fraction,
-) -> float:
-    """Return κ from the number of items and the sums of scores, squares and products."""
+def _kappa(n: _Whole, x: _Whole, y: _Whole, xx: _Whole, yy: _Whole, xy: _Whole) -> float:
+    """Return κ from the number of items and the sums of scores, squares and products; whole numbers will do."""
     expected = n * (xx + yy) - 2 * x * y
     return float(Fraction(2 * (n * xy - x * y)) / expected) if expected else math.nan
-
-
-def _products(x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return the columns whose sums make κ."""
-    return np.ones_like(x), x, y, x * x, y * y, x * y
-
-
-def _added_up(keys: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different keys in order and the sum of the rows of each."""
-    if not len(keys):
-        return keys, rows
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return keys[starts], np.add.reduceat(rows[order], starts, axis=0)
-
-
-def _sums_of(weights: NDArray[np.int64], index: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    sums = np.zeros(number, dtype=np.int64)
-    np.add.at(sums, index, weights)
-    return sums
 
 
 def _from_lowest(scores: NDArray[np.int64], name: str, scale: tuple[int, int]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import DataError, UsageError, counted
 from trubleu.optional_deps import needed
 from trubleu.stats import checks
 
@@ -110,7 +110,9 @@ def calibrate(
         raise UsageError(f"folds must be 2 or more, not {folds}")
     checks.seed_range(seed)
     if number < LEAST_TEXTS:
-        raise DataError(f"there are {number} texts with both values, but a calibration needs {LEAST_TEXTS}")
+        raise DataError(
+            f"people and the model have both rated {counted(number, 'text')}, but a calibration needs {LEAST_TEXTS}"
+        )
     if known.min() == known.max():
         raise DataError("the model gives all texts that people have rated the same value")
     part = _parts(labels, folds, seed)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +83,7 @@ def check(study: Study, done: Simulation, servers: Sequence[ServerProcess] = ())
     )
     assert sent - kept == Counter(), "answers that were acknowledged are lost"
     assert kept - sent == Counter(), "there are answers that nobody was told of"
-    assert sum(row.kind == "undone" for row in study.log()) == done.taken_back
+    assert sum(row.kind == "undone" for row in study.log()) == done.events["taken back"]
     assert audit(study) == []
 
     secrets = [study.lead_token, study.secret, *done.tokens]
@@ -184,10 +184,7 @@ def report(name: str, study: Study, done: Simulation, **more: object) -> None:
         "unable": sum(answer.scores is None for answer in done.answers),
         "seconds": round(done.seconds, 1),
         "answers a second": round(len(done.answers) / done.seconds, 1),
-        "taken back": done.taken_back,
-        "sent twice": done.repeated,
-        "left": done.left,
-        **asdict(done.trouble),
+        **done.events,
         **more,
     }
     keep(name, figures)

@@ -108,7 +108,7 @@ def test_the_disk_is_full_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with killer.at_work():
             done = rate(study, [server.url], Habits(clumsy=0.25), progress=killer.progress)
         assert killer.kills == 2
-        assert done.trouble.not_saved > 0
+        assert done.events["not saved at first"] > 0
         check(study, done)
         report("sqlite, disk full twice", study, done)
 

@@ -31,8 +31,8 @@ def test_servers_are_killed_again_and_again(new_url: NewUrl, tmp_path: Path) -> 
             done = rate(study, [server.url for server in servers], progress=killer.progress)
         # Where there are two servers, one goes on while the other one is started.
         assert killer.kills >= (SIZE.ratings // SIZE.kill_every // 2 if number == 1 else 1)
-        assert done.trouble.connections > 0
-        assert done.left > 0
+        assert done.events["connections lost"] > 0
+        assert done.events["raters left"] > 0
         check(study, done, servers)
         report(f"{study.store.dialect}, servers killed", study, done, kills=killer.kills)
 
@@ -66,6 +66,6 @@ def test_postgresql_is_killed_once(mortal: Server, tmp_path: Path, monkeypatch: 
             done = rate(study, [server.url], progress=killer.progress)
         assert killer.kills == 1
         said = server.output.read_text("utf-8")
-        assert done.trouble.not_saved > 0, said[-2000:]
+        assert done.events["not saved at first"] > 0, said[-2000:]
         check(study, done, [server])
         report("postgresql, killed once", study, done, kills=1)

@@ -26,7 +26,7 @@ def test_one_server(new_url: NewUrl, tmp_path: Path) -> None:
     with new_study(tmp_path / "study", new_url()) as study, ServerProcess(study.folder) as server:
         done = rate(study, [server.url], STAYING)
         check(study, done, [server])
-        assert min(done.repeated, done.trouble.connections) > 0
+        assert min(done.events["sent twice"], done.events["connections lost"]) > 0
         invented = replace(done, answers=(*done.answers, SentAnswer(1, 1, (1,))))
         with pytest.raises(AssertionError, match="answers that were acknowledged are lost"):
             check(study, invented)

@@ -14,7 +14,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.simulate import World
 from trubleu.simulate.model_study import model_study
 from trubleu.simulate.raters import Habits, SimulatedModel, read_models
-from trubleu.simulate.studies import Pool, draw_ratings, make_pool, weights_of
+from trubleu.simulate.studies import Draws, Pool, draw_ratings, make_pool, weights_of
 from trubleu.simulate.world import SYSTEMS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def pool() -> Pool:
 
 @pytest.fixture(scope="module")
 def rows(pool: Pool) -> dict[tuple[str | None, str, int], ModelRow]:
-    study = model_study(pool, MODELS, rated=(1, 3, 1000), segments=100, sets=60, seed=4)
+    study = model_study(pool, MODELS, Draws(segments=[100], number=60, seed=4), rated=(1, 3, 1000))
     return {(row.model, row.weights, row.rated): row for row in study.rows}
 
 
@@ -93,22 +93,22 @@ def test_a_good_model_helps_and_one_that_guesses_harms(rows: dict[tuple[str | No
 
 def test_the_same_seed_gives_the_same_numbers(pool: Pool) -> None:
     first, second = (
-        model_study(pool, {"m": MODELS["good"]}, rated=(1,), segments=50, sets=5, habits=Habits(), seed=2)
+        model_study(pool, {"m": MODELS["good"]}, Draws(segments=[50], number=5, seed=2), rated=(1,), habits=Habits())
         for _ in range(2)
     )
     assert first == second
-    assert first != model_study(pool, {"m": MODELS["good"]}, rated=(1,), segments=50, sets=5, seed=3)
+    assert first != model_study(pool, {"m": MODELS["good"]}, Draws(segments=[50], number=5, seed=3), rated=(1,))
 
 
 def test_bad_input_is_refused(pool: Pool) -> None:
     with pytest.raises(UsageError, match="bleu-2 takes no weights; name a metric that does"):
-        model_study(pool, MODELS, metric="bleu-2")
+        model_study(pool, MODELS, Draws(segments=[9]), metric="bleu-2")
     with pytest.raises(UsageError, match="rated"):
-        model_study(pool, MODELS, rated=(0,))
+        model_study(pool, MODELS, Draws(segments=[9]), rated=(0,))
     with pytest.raises(UsageError, match="the noise of a model must be between 0 and 100, not -1"):
         SimulatedModel(noise=-1)
     with pytest.raises(DataError, match="the model gives all texts that people have rated the same value"):
-        model_study(pool, {"always 3": SimulatedModel(noise=0, slope=0)}, segments=50, sets=2)
+        model_study(pool, {"always 3": SimulatedModel(noise=0, slope=0)}, Draws(segments=[50], number=2))
     for text, said in (
         ("bias:1", "--model bias:1 must be NAME=SPEC"),
         ("a=mild:1", "'mild' must be noise, bias, slope or length"),
