@@ -84,7 +84,7 @@ def _counted(folder: Path, options: TrainingOptions) -> tuple[Vocabulary, Materi
     place = Folder(folder / "store", Cache())
     with engine("local") as here, place.locked(resume=False):
         place.begin()
-        vocabulary, levels, *_ = count_corpus([folder / "text"], place, options, here, Bars(quiet=True), Cache())
+        vocabulary, levels, *_ = count_corpus([folder / "text"], place, options, here, Bars(quiet=True))
     material = Material(
         orders=options.orders,
         files=[MappedNumbers(place.numbers(order)) for order in options.orders],

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.judge.example import HOSTILE, make_report
 from trubleu.judge.pairs.results import Measure
-from trubleu.render.judge_page import render_judge_page
+from trubleu.render.judge_pairs import render_judge_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

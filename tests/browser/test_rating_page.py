@@ -1043,3 +1043,52 @@ def test_texts_keep_their_direction_to_themselves(made: Callable[..., tuple[Stud
     )
     assert len(kept) > 5
     assert set(kept) == {"isolate"}
+
+
+@pytest.mark.parametrize("kind", ["response", "pair", "ranking"])
+def test_the_response_is_seen_at_once_below_a_long_conversation(kind: str, made: Any, opened: Open) -> None:
+    number = PARTS[kind]
+    texts = ("fine", "good", "okay")[:number]
+    systems = ("A", "B", "C")[:number] if number > 1 else ()
+    said = tuple(f"turn {number} of a long conversation" for number in range(30))
+    items = [Item(f"i{n}", texts, context=said, message="how are you?", systems=systems) for n in range(2)]
+    study, url = made(kind=kind, items=items)
+    rater = opened(url, width=390)
+    rater.start(study.add_raters(1)[0].token)
+    seen = """all => all.map(one => {
+      const [text, box] = [one, one.closest(".reading")].map(each => each.getBoundingClientRect());
+      return text.top >= box.top && text.bottom <= box.bottom + 1;
+    })"""
+    for task in (1, 2):
+        rater.task(task)
+        shown: list[bool] = rater.page.locator(".turn, .response").evaluate_all(seen)
+        assert all(shown[30 : 32 if kind == "ranking" else None])
+        assert not shown[0]
+        rater.page.wait_for_timeout(SETTLED)
+        for place in range(number):
+            rater.page.locator("fieldset").nth(place).locator(".choice").first.click()
+        if kind == "ranking":
+            rater.page.get_by_role("button", name="Save").click()
+    rater.at("done")
+    rater.page.get_by_role("button", name="Undo").click()  # what was undone is said at the top
+    assert rater.page.locator(".earlier").bounding_box()["y"] < 300  # type: ignore[index]
+
+
+def test_cards_of_the_lead_keep_their_labels_at_the_start(made: Any, opened: Open) -> None:
+    study, url = made(items=[Item("i", (ARABIC,))])
+    rater = study.add_raters(1)[0].rater.id
+    task = study.assign(rater)
+    study.answer(rater, task.assignment, (4,), key=task.client_key)
+    lead = opened(url, width=390)
+    lead.page.goto(f"{url}/lead/{study.lead_token}")
+    lead.page.goto(f"{url}/lead/raters/{rater}")
+    directions: list[str] = lead.page.locator("td").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).direction)"
+    )
+    assert set(directions) == {"ltr"}
+    lead.page.get_by_text("Exclude").first.click()
+    lead.page.get_by_label("Reason").fill("a rehearsal")
+    lead.page.get_by_role("button", name="Exclude").click()
+    lead.at("lead")
+    assert study.rater(rater).excluded
+    assert lead.problems == []

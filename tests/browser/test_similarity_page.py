@@ -44,11 +44,13 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [320, 360, 900, 1280])
 def test_it_fits_the_window_and_fetches_nothing(visit: Opener, page_file: Path, width: int) -> None:
     seen = visit(page_file, width=width)
     seen.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
     assert seen.overflow() <= 0
+    hidden = "all => all.filter(one => one.clientHeight + 1 < one.scrollHeight).map(one => one.textContent)"
+    assert seen.page.locator(".compared .status").evaluate_all(hidden) == []
     assert seen.requests == [seen.address]
     assert seen.problems == []
     assert seen.page.evaluate("window.flag") is None

@@ -13,7 +13,6 @@ import pytest
 
 from tests.judge.world import World, make_world
 from trubleu.cli import judge, main
-from trubleu.judge import parallel
 from trubleu.judge.pairs import conditions
 
 FAST = ["--unit", "4", "--draws", "5", "--resamples", "5", "--sweep-draws", "3", "--sweep-resamples", "3"]
@@ -240,37 +239,6 @@ def test_columns_of_ratings_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert (named[0], named[1]) == (0, plain[1])
     assert "rater ← who" in named[2]
     assert "score ← points" in named[2]
-
-
-@pytest.mark.usefixtures("study")
-def test_processes_print_what_one_prints(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ("A.txt", "B.txt", "C.txt", "--condition", "all", "--sweeps", "order", "-m", "dbleu-2")
-    alone = run(*arguments, capsys=capsys)
-    assert alone[0] == 0
-    assert run(*arguments, "--engine", "local:2", "--resume", "kept", capsys=capsys) == (
-        *alone[:2],
-        "trubleu: reused 0 of 6 parts\n",
-    )
-    code, _, err = run(*arguments, "--engine", "remote", capsys=capsys)
-    assert (code, "there is no engine 'remote'" in err) == (2, True)
-    # What is kept by two is found by one, which has nothing left to do, and nothing to score points with.
-    monkeypatch.setattr(parallel._Telling, "__call__", None)
-    kept = sorted(Path("kept").iterdir())
-    assert run(*arguments, "--resume", "kept", "--threads", "3", capsys=capsys) == (
-        *alone[:2],
-        "trubleu: reused 6 of 6 parts\n",
-    )
-    assert sorted(Path("kept").iterdir()) == kept
-    with pytest.raises(TypeError):
-        parallel._Telling(print, None, {}, (), ("", 0))(1, None)
-
-
-@pytest.mark.usefixtures("study")
-def test_a_folder_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
-    for place, problem in (("A.txt", "File exists"), ("no/such", "No such file or directory")):
-        code, out, err = run("missing.txt", "B.txt", "--resume", place, capsys=capsys)
-        assert (code, out) == (2, "")
-        assert err == f"trubleu: the folder {place} cannot be created: {problem}; check the path\n"
 
 
 def test_the_default_conditions_are_those_of_python() -> None:

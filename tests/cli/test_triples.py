@@ -58,11 +58,11 @@ def test_make(run: Run) -> None:
         {"id": "dialogues.txt:1:3", "context": ["hi !"], "message": "how are you ?", "response": "fine ."},
         {"id": "dialogues.txt:1:4", "context": ["how are you ?"], "message": "fine .", "response": "good !"},
     ]
-    code, out, err = run("triples", "make", "dialogues.txt", "--context", "0", "--out", "pairs.tsv.gz")
+    code, out, err = run("triples", "make", "dialogues.txt", "--context", "0", "--out", "pairs.jsonl.gz")
     assert (code, err) == (0, "")
     assert out.splitlines()[0].split("  ") == ["dialogues", "skipped", "too short", "triples"]
     assert out.splitlines()[-1].split() == ["2", "0", "0", "4"]
-    assert [triple.context for triple in read_triples("pairs.tsv.gz")] == [()] * 4
+    assert [triple.context for triple in read_triples("pairs.jsonl.gz")] == [()] * 4
     assert run("triples", "make", "dialogues.txt", "--out", "q.jsonl", "--quiet") == (0, "", "")
 
 
@@ -136,7 +136,7 @@ SPLIT = (
     "--dev-out",
     "dev.jsonl",
     "--test-out",
-    "t.tsv",
+    "t.jsonl",
 )
 
 
@@ -148,14 +148,14 @@ def test_split(run: Run) -> None:
         "schema": 1, "triples": 20, "unrated": 4, "rated": 16, "few": 0, "low": 4, "dropped": 4, "kept": 12, "dev": 3,
         "test": 9, "seed": 5,
     }  # fmt: skip
-    dev, test = ([int(triple.id[1:]) for triple in read_triples(name)] for name in ("dev.jsonl", "t.tsv"))
+    dev, test = ([int(triple.id[1:]) for triple in read_triples(name)] for name in ("dev.jsonl", "t.jsonl"))
     assert (len(dev), len(test), sorted(dev + test)) == (3, 9, list(range(12)))
     assert (dev, test) == (sorted(dev), sorted(test))
     code, out, _ = run(*SPLIT, "--seed", "6", "--dev", "0.25")
     assert (code, out.splitlines()[-1].split()) == (0, ["20", "4", "16", "0", "4", "4", "12", "3", "9", "6"])
     assert [int(triple.id[1:]) for triple in read_triples("dev.jsonl")] != dev
     assert run(*SPLIT, "--least", "3", "--quiet") == (0, "", "")
-    assert len(read_triples(["dev.jsonl", "t.tsv"])) == 16
+    assert len(read_triples(["dev.jsonl", "t.jsonl"])) == 16
 
 
 def test_split_refuses_and_writes_nothing(run: Run, folder: Path) -> None:
@@ -199,10 +199,10 @@ def test_ctrl_c_leaves_nothing_half_written(
 
     def interrupted(_triple: object) -> str:
         if next(left, "nothing") is None:
-            return "{}\n"
+            return "{}"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(triples_module, "_json_line", interrupted)
+    monkeypatch.setattr(triples_module, "json_line", interrupted)
     assert run(*arguments) == (130, "", "trubleu: interrupted; nothing was written\n")
     assert sorted(folder.iterdir()) == before
 

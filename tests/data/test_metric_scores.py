@@ -48,7 +48,7 @@ def test_wmt_round_trip(rows: list[Any], file: str) -> None:
     assert list(after.segment) == [row[2] for row in rows]
 
 
-@given(table_of(name, 5), st.sampled_from(["s.csv", "s.tsv", "s.jsonl", "s.csv.gz"]), st.booleans())
+@given(table_of(name, 5), st.sampled_from(["s.csv", "s.tsv", "s.csv.gz"]), st.booleans())
 def test_round_trip_with_names_of_columns(rows: list[Any], file: str, placed: bool) -> None:
     before = segment_scores(rows)
     if not placed:
@@ -59,7 +59,7 @@ def test_round_trip_with_names_of_columns(rows: list[Any], file: str, placed: bo
         assert SegmentScores.read(Path(folder) / file) == before
 
 
-@given(table_of(plain_name, 4), st.sampled_from(["s.sys.score", "s.csv", "s.jsonl.gz"]))
+@given(table_of(plain_name, 4), st.sampled_from(["s.sys.score", "s.csv", "s.tsv.gz"]))
 def test_round_trip_of_system_scores(rows: list[Any], file: str) -> None:
     metric, system, language_pair, testset, score = zip(*rows, strict=True)
     before = SystemScores(metric, system, score, language_pair, testset)
@@ -105,16 +105,6 @@ def test_a_file_of_systems(tmp_path: Path) -> None:
         ("s.csv", "metric,system,segment,score\nm,A,1,0.5\nm,B,1,\n"),
         ("s", "Score,Note,System,Metric,Item\n0.5,x,A,m,1\n"),
         ("s.tsv", "id\tmetric\tsystem\tscore\tid2\n1\tm\tA\t0.5\t\n"),
-        (
-            "s.jsonl",
-            '{"metric": "m", "system": "A", "id": 1, "score": 0.5}\n{"metric":"m","system":"B","id":1,"score":null}',
-        ),
-        ("s", '\n{"metric": "m", "system": "A", "item": "1", "score": 5e-1}\n'),
-        (
-            "s.json",
-            '{"schema": 1, "scores": [], "segments": [{"metric": "m", "system": "A", "id": "1", "score": 0.5}]}',
-        ),
-        ("s", '{\n"segments": [\n{"metric": "m", "system": "A", "id": "1", "score": 0.5}]\n}'),
         ("s.csv", "table,system,metric,score,low,high,signature,id\nscores,A,m,7,,,x,\nsegments,A,m,0.5,,,,1\n"),
     ],
 )
@@ -129,8 +119,7 @@ def test_language_pairs_and_test_sets_by_name(tmp_path: Path) -> None:
     assert SegmentScores.read(path) == SegmentScores("m", ["A"], ["1"], [0.5], "de-en", "nt")
 
 
-@pytest.mark.parametrize("form", ["json", "csv"])
-def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
+def test_what_the_command_prints(tmp_path: Path) -> None:
     for file, text in (("r.txt", "a b c\nd e\n"), ("A.txt", "a b c\nx\n"), ("B.txt", "a b\nd e\n")):
         (tmp_path / file).write_text(text)
     command = [
@@ -148,9 +137,9 @@ def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
         "chrf",
     ]
     printed = subprocess.run(
-        [*command, "--segments", "--format", form], cwd=tmp_path, capture_output=True, check=True
+        [*command, "--segments", "--format", "csv"], cwd=tmp_path, capture_output=True, check=True
     ).stdout
-    for file in ("s", f"s.{form}"):
+    for file in ("s", "s.csv"):
         (tmp_path / file).write_bytes(printed)
         found = SegmentScores.read(tmp_path / file)
         assert (found.metrics(), found.systems()) == (("bleu-1", "chrf"), ("A", "B"))
@@ -198,32 +187,10 @@ def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
         ("s.csv", "metric,system,id,score\nm,A,1,\n", " has no scores; a file of scores has METRIC"),
         (
             "s.jsonl",
-            '{"metric": "m", "system": "A", "id": 1, "score": "1"}',
-            ":1: score must be a finite number, not the st",
+            '{"metric": "m", "system": "A", "id": 1, "score": 1}',
+            " is JSON; scores are read from .score files",
         ),
-        (
-            "s.jsonl",
-            '{"metric": "m", "system": "A", "id": 1, "score": true}',
-            ":1: score must be a finite number, not true$",
-        ),
-        (
-            "s.jsonl",
-            '{"metric": "m", "system": "A", "id": 1, "score": NaN}',
-            ":1: score must be a finite number, not 'nan'$",
-        ),
-        (
-            "s.jsonl",
-            '{"metric": "m", "system": "A", "id": 1.5, "score": 1}',
-            ":1: segment must be a string, not the number",
-        ),
-        (
-            "s.jsonl",
-            '{"metric": "m", "system": "A", "score": 1}',
-            ":1: the column segment must be there; columns found: m",
-        ),
-        ("s.jsonl", '{"metric": "m"\n', ":1: this is not JSON: "),
-        ("s.json", '{"schema": 1,\n"scores": []}', " has no segments; run trubleu score with --segments$"),
-        ("s.json", '{"segments": [3]}', ": row 1 of segments must be an object, not the number 3$"),
+        ("s", '{"segments": []}', r" is JSON; .* \(trubleu score --format csv\)$"),
         ("s.parquet", "PAR1", " is a Parquet file; scores are read from "),
     ],
 )
@@ -236,8 +203,6 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, text: str, messag
 def test_scores_of_segments_are_not_taken_for_scores_of_systems(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"s\.seg\.score:1: this line has a score of one segment; here scores of whole"):
         SystemScores.read(written(tmp_path, "m x y A 1 0.5\n"))
-    with pytest.raises(DataError, match=r"s\.json has no scores; give what trubleu score prints$"):
-        SystemScores.read(written(tmp_path, '{"segments": []}', "s.json"))
 
 
 cells = st.lists(st.tuples(*[st.sampled_from("mn"), st.sampled_from("AB"), st.sampled_from("123")]), unique=True)
@@ -295,7 +260,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     scores = SegmentScores("m", ["A"], ["1"], [1])
     with pytest.raises(DataError, match=r"names the language_pair of every score, but it is not known here; give it"):
         scores.write(tmp_path / "s.seg.score")
-    with pytest.raises(DataError, match=r"s\.parquet: scores are not written as Parquet;"):
+    with pytest.raises(DataError, match=r"s\.parquet: scores are written as text;"):
         scores.write(tmp_path / "s.parquet")
     for wrong in ("a\tb", "a\nb", "\ufeffa"):
         with pytest.raises(

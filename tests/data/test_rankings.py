@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import Rankings, match_systems, name_systems
+from trubleu.data import Rankings, match_systems, name_systems, rankings
 from trubleu.errors import CountedWarning, DataError
-from trubleu.files import delimited
 
 COLUMNS = ["srclang", "trglang", "segmentId", "judgeID", "system1Id", "system1rank", "system2Id", "system2rank"]
 COLUMNS.append("rankingID")
@@ -78,7 +77,7 @@ row = st.tuples(
 @pytest.mark.filterwarnings("ignore::trubleu.errors.CountedWarning")
 def test_every_way_to_read_gives_the_same_rows(rows: list[Any], delimiter: str, at_once: int, end: str) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "_AT_ONCE", at_once)
+        patch.setattr(rankings, "_AT_ONCE", at_once)
         path = Path(folder) / ("r.csv" if delimiter == "," else "r")
         with path.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, delimiter=delimiter, lineterminator=end)

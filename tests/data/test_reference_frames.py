@@ -18,8 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import Outputs, Reference, References, Segment, read_outputs
-from trubleu.data import reference_files as frames_module
-from trubleu.data.reference_files import usual_segments
 from trubleu.errors import DataError, MissingExtraError, UsageError
 
 NAN = float("nan")
@@ -70,26 +68,6 @@ def test_frame_round_trip(before: References, kind: Any, long: bool) -> None:
     frame = before.to_frame(kind, long=long)
     assert len(frame) == (before.count if long else len(before))
     same(References.from_frame(frame), before)
-
-
-@given(references(), st.booleans(), st.booleans())
-def test_a_usual_frame_is_taken_whole_and_gives_the_same_as_row_by_row(
-    before: References, long: bool, segments_only: bool
-) -> None:
-    frame = before.to_frame(long=long)
-    if segments_only:
-        frame = frame.drop("message", "context", strict=False)
-    whole = References.from_frame(frame)
-    taken = []
-
-    def refuse(*_: object) -> None:
-        taken.append(True)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames_module, "usual_segments", refuse)
-        same(References.from_frame(frame), whole)
-    assert taken
-    assert (usual_segments(frame, "frame") is None) == (long and not {"message", "context"}.isdisjoint(frame.columns))
 
 
 @given(references(), st.randoms())

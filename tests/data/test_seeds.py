@@ -61,13 +61,13 @@ def test_files_may_be_cut_anywhere(tmp_path: Path) -> None:
     triples = corpus(1000)
     write_triples(tmp_path / "whole.jsonl", triples)
     write_triples(tmp_path / "1.parquet", triples[:17])
-    write_triples(tmp_path / "2.tsv.gz", triples[17:600])
+    write_triples(tmp_path / "2.jsonl.gz", triples[17:600])
     write_triples(tmp_path / "3.jsonl", [*triples[600:900], Triple("blank", (), " ", "x"), *triples[900:]])
     told: list[int] = []
     whole = TripleFiles(tmp_path / "whole.jsonl")
     drawn = sample_triples(whole, 100, seed=3, progress=told.append)
     assert sum(told) == whole.total
-    parts = TripleFiles([tmp_path / "1.parquet", tmp_path / "2.tsv.gz", tmp_path / "3.jsonl"])
+    parts = TripleFiles([tmp_path / "1.parquet", tmp_path / "2.jsonl.gz", tmp_path / "3.jsonl"])
     with pytest.warns(CountedWarning, match="rows with a blank message or response, skipped: 1"):
         assert sample_triples(parts, 100, seed=3, size=7) == drawn
     assert [int(triple.id) for triple in drawn] == sorted(int(triple.id) for triple in drawn)

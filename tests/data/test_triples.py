@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, read_triples, triple_formats
+from trubleu.data.triple_formats import TripleRows
 from trubleu.errors import CountedWarning, DataError, Notice, UsageError
 from trubleu.files import lines as line_reader
 
@@ -555,3 +556,27 @@ def test_dailydialog(real_data: Path) -> None:
     told: list[int] = []
     assert sum(map(len, source.batches(progress=told.append))) == 76_743
     assert (source.bad, source.empty, sum(told)) == (0, 0, source.total)
+
+
+@pytest.mark.parametrize("name", ["c.jsonl", "c.tsv", "c.jsonl.gz"])
+def test_millions_of_blank_lines_are_not_looked_at_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    line = "a\tb\n" if "tsv" in name else '{"message": "a", "response": "b"}\n'
+    data = (line + "\n" * 5000 + line).encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    looked: list[str] = []
+
+    def add(self: TripleRows, record: Any, place: str, number: int) -> None:
+        looked.append(place)
+        self.append(str(number), (), record["message"], record["response"])
+
+    def blank(line: str, place: str) -> Any:
+        looked.append(place)
+        return None if not line else triple_formats.parse_object(line, place)
+
+    monkeypatch.setattr(triple_formats, "_json_record", blank)
+    monkeypatch.setattr(TripleRows, "_add", add)
+    found = [each.id for batch in TripleFiles(tmp_path / name).batches(size=100) for each in batch]
+    assert found == ["1", "5002"]
+    assert len(looked) <= 2 * 100 + 2

@@ -97,18 +97,6 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
             *("vectors", "train", str(folder / "r.txt"), "--orders", "1-2", "--min-count", "5"),
             *("--dim", "10", "--epochs", "1", "--threads", "1", "--quiet"),
         ],
-        "judge pairs": [
-            *(
-                "judge",
-                "pairs",
-                "--ratings",
-                str(ROOT / "examples/ratings.csv"),
-                "--refs",
-                str(ROOT / "examples/refs.jsonl"),
-            ),
-            *(str(ROOT / f"examples/{name}.txt") for name in ("good", "dull", "parrot")),
-            *("-m", "bleu-2", "-m", "dbleu-2", "--unit", "5", "--draws", "20000", "--format=json", "--quiet"),
-        ],
     }
 
 
@@ -127,7 +115,7 @@ def alone(jobs: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory) 
     return find
 
 
-@pytest.mark.parametrize("name", ["score", "mine index", "mine run", "vectors train", "judge pairs"])
+@pytest.mark.parametrize("name", ["score", "mine index", "mine run", "vectors train"])
 def test_results_are_the_same_whatever_befalls_the_cluster(
     three: Cluster, jobs: dict[str, list[str]], alone: Callable[[str], dict[str, bytes]], tmp_path: Path, name: str
 ) -> None:

@@ -72,7 +72,7 @@ def test_pairs_are_shown_with_their_similarity() -> None:
     assert "awful       #2" not in text  # not credited
     page = render_explanation_page({"A": [found]})
     assert "1 near miss that counted" in page
-    assert "<td>good</td><td>great</td><td>#1</td>" in page
+    assert '<td class="named">good</td><td class="named">great</td><td class="named">#1</td>' in page
     row = json.loads(render_explanation_json({"A": [found]}))["explanations"][0]["orders"][0]["ngrams"]
     assert "near" not in row[0]
     assert row[2]["near"][0] == {
@@ -105,8 +105,8 @@ def test_the_f_form() -> None:
     assert "denominators: the mean of the n-grams of the output and of a reference of that length\n" in text
     assert "bleu2vec-f-3 = (66.67 × 66.67)^(1/2) = 66.67" in text
     page = render_explanation_page({"A": [found]})
-    assert "F (%)</th>" in page
-    assert "precision (%)" not in page
+    assert '<span class="whole">F</span><wbr> (%)</th>' in page
+    assert "precision</span>" not in page
     written = json.loads(render_explanation_json({"A": [found]}))["explanations"][0]
     assert (written["recall"], written["brevity_penalty"]) == (True, None)
     weighted = explain(DeltaBleu2Vec(1, vectors=Nothing(), oov=0, recall=True), "it was", references)

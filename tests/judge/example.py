@@ -250,7 +250,7 @@ def _sweeps(metrics: Sequence[str]) -> list[SweepRow]:
     }
     for name, places in values.items():
         for number, metric in enumerate(metrics):
-            for condition in (None,) if name == "threshold" else ("single", "all"):
+            for condition in (None,) if name == "threshold" else ("all",):
                 for step, value in enumerate(places):
                     rho = 0.2 + 0.12 * number + 0.02 * step * (1 if number else -1) + 0.03 * (condition == "all")
                     gap = number == 0 and step == 2
@@ -258,7 +258,7 @@ def _sweeps(metrics: Sequence[str]) -> list[SweepRow]:
                         SweepRow(
                             sweep=name,  # type: ignore[arg-type]
                             metric=metric,
-                            condition=f"w>={value:g}" if name == "threshold" else condition,
+                            condition=condition,
                             value=float(value),
                             unit=int(value) if name == "unit" else 100,
                             units=66, n=132,

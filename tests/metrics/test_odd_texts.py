@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -34,3 +36,10 @@ def test_odd_texts_and_empty_sides(name: str, kind: str) -> None:
     assert scores[0] == scores.max()  # nothing is better than the reference itself
     assert scores[0] > scores[2]
     assert np.array_equal(np.abs(scores), ours.segments(outputs, references, threads=2))
+
+
+def test_many_words_that_are_similar_to_the_same_few() -> None:
+    output = " ".join(np.random.default_rng(1).choice(["the", "cat", "sat", "on", "mat", "dog"], 400_000))
+    began = time.process_time()
+    assert metric("trubleu").segments([output], [["the cat sat on a mat"]], threads=1)[0] > 0
+    assert time.process_time() - began < 10  # half a minute if each n-gram looks at all others again

@@ -367,11 +367,11 @@ def test_html_says_the_same_and_holds_no_markup(text: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"Input.key": "k0", "Answer.score": "six"}, "b.csv:2, column Answer.score: a score must be a whole number"),
-        ({"Input.key": "k0", "Answer.score": "0"}, "b.csv:2, column Answer.score: a score must be a whole number"),
+        ({"Input.key": "k0", "Answer.score": "six"}, "b.csv:2, answer score: a score must be a whole number"),
+        ({"Input.key": "k0", "Answer.score": "0"}, "b.csv:2, answer score: a score must be a whole number"),
         (
             {"Input.key": "k0", "Answer.mood": "4"},
-            "b.csv:2: there is no column Answer.score; columns of answers: Answer.m",
+            "b.csv:2, answer score: this is not there; answers found: mood",
         ),
         ({"Input.key": "k0"}, "b.csv:1: there is no column of answers, such as Answer.score"),
         ({"Answer.score": "4"}, "b.csv:1: the column Input.key is missing; columns found: WorkerId,"),
@@ -380,35 +380,35 @@ def test_html_says_the_same_and_holds_no_markup(text: str) -> None:
         ({"Input.key": "k0", "Answer.taskAnswers": "[1]"}, "b.csv:2, column Answer.taskAnswers: this must be one JSON"),
         (
             {"Input.key": "k0", "Answer.taskAnswers": "{}"},
-            "b.csv:2, column Answer.taskAnswers: there is no answer score",
+            "b.csv:2, column Answer.taskAnswers: this must be one JSON object",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '{"score": {"2": true, "4": true}}'},
-            "b.csv:2, column Answer.taskAnswers: the scores 2, 4 are all chosen; only one may be",
+            "b.csv:2, answer score: the scores 2, 4 are all chosen; only one may be",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '{"score": true}'},
-            "b.csv:2, column Answer.taskAnswers: a score must",
+            "b.csv:2, answer score: a score must",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '[{"mood.1": {"on": true}, "score.9": true}]'},
-            "b.csv:2, column Answer.taskAnswers: there is no answer score; there are: mood.1, score.9",
+            "b.csv:2, answer score: this is not there; answers found: mood.1.on, score.9",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '{"score": {}}'},
-            "b.csv:2, column Answer.taskAnswers: the answer score is {}; a score or choices from 1 to 5 are",
+            "b.csv:2, answer score: a score must be a whole number from 1 to 5, not {}",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '{"score": {"good": true}}'},
-            "b.csv:2, column Answer.taskAnswers: a score must be a whole number from 1 to 5, not 'good'",
+            "b.csv:2, answer score: this is not there; answers found: score.good",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '{"score.4": {"good": "yes"}}'},
-            "b.csv:2, column Answer.taskAnswers: 'yes' does not say whether a choice was taken; true or false is",
+            "b.csv:2, answer score: 'yes' does not say whether a choice was taken; true or false is",
         ),
         (
             {"Input.key": "k0", "Answer.score.1": "true", "Answer.score.2": "true"},
-            "b.csv:2, column Answer.score: the scores 1, 2 are all chosen; only one may be",
+            "b.csv:2, answer score: the scores 1, 2 are all chosen; only one may be",
         ),
         ({"Input.key": "zz", "Answer.score": "4"}, "b.csv:2: 'zz' is not an item of this study; check the ids"),
     ],
@@ -432,7 +432,7 @@ def test_pairs_of_results_that_cannot_be_used(tmp_path: Path, monkeypatch: pytes
         (both | {"Input.order": "1"}, "b.csv:2, column Input.order: this must be 12 or 21"),
         (
             both | {"Input.order": "12", "Answer.score2": ""},
-            "b.csv:2, column Answer.score2: this is empty, but the other",
+            "b.csv:2, answer score2: this is empty, but the other",
         ),
     ):
         Path("b.csv").write_text(results([COMMON | row]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -94,38 +93,22 @@ def test_candidates_and_triples_of_other_formats(tmp_path: Path) -> None:
         assert segments[0].id == "7"
 
 
-def test_candidates_in_parquet_are_those_of_json_lines(tmp_path: Path) -> None:
-    lines = [
-        {
-            "id": "7",
-            "context": ["hi"],
-            "message": "how?",
-            "references": [
-                {"id": "r1", "text": "fine", "origin": "seed", "rank": None, "scores": None},
-                {"id": "r2", "text": "well", "origin": "mined", "rank": 1, "scores": {"score": 1.5},
-                 "words": {"message": {"how": 0.5}, "response": {}}},
-            ],
-        },
-        {"id": "8", "context": [], "message": "and?", "references": [{"id": "r1", "text": "x", "rank": 2}]},
-    ]  # fmt: skip
-    (tmp_path / "c.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
-    words = {"message": [{"word": "how", "contribution": 0.5}], "response": []}
-    nested = json.loads(json.dumps(lines))
-    nested[0]["references"][1]["words"] = words
-    pl.DataFrame(nested, infer_schema_length=None).write_parquet(tmp_path / "c.parquet")
-    plain, packed = read_items(tmp_path / "c.jsonl"), read_items(tmp_path / "c.parquet")
-    for mine, other in zip(plain, packed, strict=True):
-        assert replace(mine, extra={}) == replace(other, extra={})
-        assert {name: value for name, value in other.extra.items() if value is not None} == {
-            name: value for name, value in mine.extra.items() if value is not None
-        }
-    assert [segment.message for segment in read_segments(tmp_path / "c.parquet")] == ["how?", "and?"]
+@pytest.mark.parametrize("long", [False, True])
+def test_references_in_parquet_keep_texts_and_origins(tmp_path: Path, long: bool) -> None:
+    references = [{"text": "fine", "origin": "seed"}, {"text": "well", "origin": "mined"}]
+    head = {"id": "7", "context": ["hi"], "message": "how?"}
+    rows = [head | each for each in references] if long else [head | {"references": references}]
+    pl.DataFrame(rows).write_parquet(tmp_path / "c.parquet")
+    assert [
+        (item.key, item.texts, item.context, item.message, item.extra) for item in read_items(tmp_path / "c.parquet")
+    ] == [
+        ("7#1", ("fine",), ("hi",), "how?", {"origin": "seed"}),
+        ("7#2", ("well",), ("hi",), "how?", {"origin": "mined"}),
+    ]
+    assert [segment.message for segment in read_segments(tmp_path / "c.parquet")] == ["how?"]
 
 
 def test_tables_that_cannot_be_rated_are_refused(tmp_path: Path) -> None:
-    pl.DataFrame({"id": ["1"], "text": ["a"]}).write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(DataError, match=r"there is neither a column references .* nor response .*found: id, text"):
-        read_items(tmp_path / "t.parquet")
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match="damaged"):
         read_items(tmp_path / "t.parquet")

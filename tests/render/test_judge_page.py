@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,14 +31,13 @@ from trubleu.render.charts import (
     HEIGHT,
     LIGHT,
     WIDTH,
-    Sweeps,
+    legend_keys,
     scatter_chart,
     strip,
     sweep_charts,
-    sweep_legend,
     ticks,
 )
-from trubleu.render.judge_page import headline, render_judge_page, sentences
+from trubleu.render.judge_pairs import pairs_verdict, render_judge_page
 from trubleu.render.judge_segments import default_measure, disagreements, most_disagreeing, observation_view
 
 WEIGHTED = Measure(metric="dbleu-2", condition="all")
@@ -195,18 +195,17 @@ def numbers_in(path: str) -> list[float]:
 
 
 def test_a_line_has_a_gap_where_a_coefficient_is_undefined(report: PairsReport) -> None:
-    charts = sweep_charts(Sweeps.of(report))
+    charts = sweep_charts(report.sweeps)
     assert [chart.x_title for chart in charts] == ["least weight of references", "segments a unit", "longest n-gram"]
     for chart, name in zip(charts, ("threshold", "unit", "order"), strict=True):
         rows = [row for row in report.sweeps if row.sweep == name]
         defined = [row for row in rows if row.spearman is not None]
         assert len(chart.marks) == len(defined) < len(rows)
-        blue = [line for line in chart.lines if line.classes.startswith("c0 ")]
+        blue = [line for line in chart.lines if line.classes == "c0"]
         points = len([row for row in defined if row.metric == "bleu-2"])
-        lines = 1 if name == "threshold" else 2
-        left = 0 if name == "order" else lines  # of four orders, the third is missing: the fourth stands alone
-        assert len(blue) == lines + left
-        assert sum(len(numbers_in(line.path)) // 2 for line in blue) == points - (lines if name == "order" else 0)
+        alone = name == "order"  # of four orders, the third is missing: the fourth stands alone, with its interval
+        assert len(blue) == 2
+        assert sum(len(numbers_in(line.path)) // 2 for line in blue) == points + alone
         for stroke in (*chart.lines, *chart.bands):
             xs, ys = numbers_in(stroke.path)[::2], numbers_in(stroke.path)[1::2]
             assert all(0 <= x <= WIDTH for x in xs)
@@ -216,11 +215,11 @@ def test_a_line_has_a_gap_where_a_coefficient_is_undefined(report: PairsReport) 
     assert xs == sorted(xs)
 
 
-def test_metrics_differ_by_colour_and_marker_conditions_by_dashes(report: PairsReport) -> None:
-    keys = sweep_legend(Sweeps.of(report))
-    assert [key.name for key in keys] == ["bleu-2", "dbleu-2", "chrf", "single", "all"]
-    assert len({key.classes for key in keys}) == 5
-    assert len({key.marker for key in keys[:3]}) == 3
+def test_metrics_differ_by_colour_and_marker() -> None:
+    keys = legend_keys(["bleu-2", "dbleu-2", "chrf"])
+    assert [key.name for key in keys] == ["bleu-2", "dbleu-2", "chrf"]
+    assert len({key.classes for key in keys}) == 3
+    assert len({key.marker for key in keys}) == 3
 
 
 @given(st.integers(1, 40), st.sampled_from(["threshold", "unit", "order"]))
@@ -231,9 +230,8 @@ def test_any_sweep_can_be_drawn(count: int, name: str) -> None:
         metric="m", condition=None, value=1.0, unit=1, units=1, n=2,
         spearman=0.5, spearman_low=None, spearman_high=None, kendall=None, kendall_low=None, kendall_high=None,
     )  # fmt: skip
-    report = replace(make_report(8, metrics=("bleu-1",), external=False), sweeps=())
     rows = tuple(replace(row, value=float(step + 1), spearman=None if step % 5 == 4 else 0.5) for step in range(count))
-    chart = sweep_charts(Sweeps.of(replace(report, sweeps=rows)))[0]
+    chart = sweep_charts(rows)[0]
     assert len(chart.marks) == count - count // 5
     places = [tick.at for tick in chart.x_ticks]
     assert all(after - before > 10 for before, after in pairwise(places))
@@ -288,41 +286,43 @@ def test_the_summary_names_the_best_measure_and_whom_it_beats(report: PairsRepor
         if row.metric_y == "bleu-2" and {row.condition_x, row.condition_y} == {"single", "all"}
     )
     told = replace(report, correlations=(*others, all_row), comparisons=())
-    assert headline(told) == "bleu-2 (all) agrees best with people: Spearman’s ρ = 0.484 [0.410, 0.550]"
-    said = " ".join(sentences(told))
-    assert "it rests on 264 units of 100 segments from 3 pairs of 3 systems." in said
-    assert "was not tested" in said
-    assert "seed 12345" in said
-    better = replace(told, comparisons=(replace(comparison, spearman_p_holm=0.01),))
-    assert "It is significantly better than bleu-2 (single) (p < 0.05" in " ".join(sentences(better))
-    same = replace(told, comparisons=(replace(comparison, spearman_p_holm=0.05),))
-    assert "It is not significantly better than bleu-2 (single) (no p below 0.05" in " ".join(sentences(same))
+    best = "bleu-2 (all) agrees best with people: Spearman's ρ .484 [.410, .550]"
+
+    def said(**changes: Any) -> str:
+        return " ".join(pairs_verdict(replace(told, **changes)))
+
+    assert said() == f"{best}; whether it is significantly better than the others was not tested."
+    better = (replace(comparison, spearman_p_holm=0.01),)
+    assert said(comparisons=better) == f"{best}, significantly better than bleu-2 (single) (p ≤ .010)."
+    same = (replace(comparison, spearman_p_holm=0.05),)
+    assert said(comparisons=same).startswith(f"{best}, but not significantly better than bleu-2 (single). ")
     close = replace(
         comparison,
-        spearman_difference=-0.02,
-        spearman_difference_low=-0.0592,  # a standard error of .02
-        spearman_difference_high=0.0192,
+        spearman_difference_low=-0.0592 - 0.264,  # a standard error of .02 · 14.2
+        spearman_difference_high=0.0192 + 0.264,
         spearman_p_holm=0.31,
     )
     segments = max(row.segments for row in report.pairs)
-    needed = math.ceil(7.84 * segments)
-    said = " ".join(sentences(replace(told, comparisons=(close,))))
+    error = (0.0784 + 0.528) / 3.92
+    needed = math.ceil((2.8 * error / 0.284) ** 2 * segments)
     found = re.search(
-        r"About ([\d,]+) rated segments would settle the difference to bleu-2 \(single\), \.020 \(p = ", said
+        r"About ([\d,]+) rated segments would settle the difference to bleu-2 \(single\), \.284 \(p = \.310\)",
+        said(comparisons=(close,)),
     )
     assert found is not None
-    assert needed <= int(found[1].replace(",", "")) < 1.1 * needed
-    both = replace(
-        better, comparisons=(*better.comparisons, replace(comparison, condition_x="w>=0.6", spearman_p_holm=1))
+    assert needed <= int(found[1].replace(",", "")) < 1.1 * needed + 1
+    third = (*others[:1], replace(others[1], spearman=0.1), all_row)
+    both = (*better, replace(comparison, condition_x="w>=0.6", spearman_p_holm=1))
+    assert (
+        f"{best}, but not significantly better than bleu-2 (w>=0.6); significantly better than 1 of the 2 others."
+        in said(correlations=third, comparisons=both)
     )
-    assert "better than bleu-2 (single) (p < 0.05 after Holm’s correction), but not than bleu-2 (w>=0.6)." in " ".join(
-        sentences(both)
+    assert said(correlations=third, comparisons=better).endswith(
+        "significantly better than bleu-2 (single) (p ≤ .010); not tested against bleu-2 (w>=0.6)."
     )
-    doubtful = replace(told, correlations=(replace(all_row, spearman_low=-0.1),))
-    assert "The interval holds 0" in " ".join(sentences(doubtful))
-    assert "The interval holds 0" not in said
-    nothing = replace(told, correlations=(others[1],))
-    assert headline(nothing) == "No correlation is defined: the scores or the ratings do not vary."
+    assert "The interval holds 0" in said(correlations=(replace(all_row, spearman_low=-0.1),))
+    assert "The interval holds 0" not in said()
+    assert said(correlations=(others[1],)) == "No correlation is defined: the scores or the ratings do not vary."
 
 
 def test_the_page_holds_every_number_and_note(report: PairsReport) -> None:
@@ -336,7 +336,7 @@ def test_the_page_holds_every_number_and_note(report: PairsReport) -> None:
                 assert f"[{low:.3f}, {high:.3f}]".replace("-", "−") in seen.text
     for system in report.systems:
         assert f"{system.mean_rating:.2f}" in seen.text
-    assert "100.0%" in seen.text
+    assert "100.0 %" in seen.text
     for note in report.notes:
         assert note in seen.text
     assert "This page holds the 5 observations with the largest, of 120." in re.sub(r"\s+", " ", seen.text)
@@ -347,7 +347,7 @@ def test_the_page_holds_every_number_and_note(report: PairsReport) -> None:
 
 def test_comparisons_name_the_better_one_first(report: PairsReport) -> None:
     page = render_judge_page(report, browse=0)
-    region = re.search(r'aria-label="differences between measures".*?</table>', page, re.DOTALL)
+    region = re.search(r'aria-label="comparisons".*?</table>', page, re.DOTALL)
     assert region is not None
     rows = re.findall(r'<tr><th scope="row".*?</tr>', region[0])
     assert len(rows) == len(report.comparisons)

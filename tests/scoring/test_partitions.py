@@ -16,6 +16,7 @@ from tests.scoring.corpora import SAMPLING, make_metrics, whole, write
 from trubleu import cli
 from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import engine
+from trubleu.execution.cache import Cache
 from trubleu.metrics import Bleu
 from trubleu.metrics.registry import metrics_by_name
 from trubleu.render.scores import render_scores
@@ -105,6 +106,7 @@ def test_a_bad_range_is_named_or_left_out(tmp_path: Path, two: Engine) -> None:
 @pytest.mark.parametrize("where", ["keep", "segments_to"])
 def test_a_full_disk_changes_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     files = write(tmp_path, 100)
+    Cache().key(tmp_path)  # which is written once
     usual, done = os.fsync, []
 
     def full(descriptor: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,19 +208,6 @@ def test_orders_that_were_trained_together_keep_their_vectors(tmp_path: Path, mo
     assert np.array_equal(source.lookup(["do not"]), matrix(6)[3:4])
 
 
-@pytest.mark.parametrize("among", [None, APART])
-@pytest.mark.parametrize("orders", [None, {1}, {1, 2}])
-def test_neighbours_where_all_are_composed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, among: list[str] | None, orders: set[int] | None
-) -> None:
-    monkeypatch.setattr(sys.modules["trubleu.vectors.neighbours"], "BLOCK_ROWS", 4)
-    source = Composed(trained_apart(tmp_path / "a.store"))
-    asked = "make not do"
-    everything = [*APART, asked]
-    expected = brute_force(everything, source.lookup(everything), asked, 9, orders)
-    check_neighbours(nearest(source, asked, among=among, orders=orders), expected)
-
-
 def test_nothing_to_compose_from(tmp_path: Path) -> None:
     store = trained_apart(tmp_path / "a.store", ["do not", "not make"])
     with pytest.raises(UsageError, match=r"store:a-\w+ has no vectors of single words to compose n-grams from; use it"):
@@ -281,15 +267,13 @@ def test_sums_over_segments(segments: list[list[int]]) -> None:
 # Neighbours
 
 
-def brute_force(
-    ngrams: Sequence[str], vectors: NDArray[np.float32], asked: str, top: int, orders: set[int] | None
-) -> list[tuple[str, float]]:
+def brute_force(ngrams: Sequence[str], vectors: NDArray[np.float32], asked: str, top: int) -> list[tuple[str, float]]:
     lengthened = by_hand(vectors)
     query = lengthened[list(ngrams).index(asked)]
     found = [
         (ngram, float(sum(x * y for x, y in zip(row, query, strict=True))))
         for ngram, row in zip(ngrams, lengthened, strict=True)
-        if ngram != asked and row.any() and (orders is None or len(ngram.split(" ")) in orders)
+        if ngram != asked and row.any()
     ]
     return sorted(found, key=lambda pair: -pair[1])[:top]
 
@@ -299,20 +283,17 @@ def check_neighbours(found: Sequence[Neighbour], expected: Sequence[tuple[str, f
     assert np.allclose([each.similarity for each in found], [value for _, value in expected], atol=1e-5)
 
 
-@pytest.mark.parametrize("orders", [None, {1}, {2, 3}])
 @pytest.mark.parametrize("top", [1, 4, 5000])
-def test_neighbours_are_those_of_brute_force(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, top: int, orders: set[int] | None
-) -> None:
+def test_neighbours_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, top: int) -> None:
     monkeypatch.setattr("trubleu.vectors.store.BLOCK_ROWS", 7)
     monkeypatch.setattr("trubleu.vectors.source.BLOCK_ROWS", 7)
     ngrams = [" ".join(["w"] * (1 + i % 3)) + str(i) for i in range(60)]
     vectors = matrix(60)
     vectors[13] = 0
     VectorStore.write(tmp_path / "v.store", ngrams, vectors, counts=np.arange(60))
-    expected = brute_force(ngrams, vectors, ngrams[17], top, orders)
+    expected = brute_force(ngrams, vectors, ngrams[17], top)
     for source in (MatrixSource(ngrams, vectors), VectorStore.open(tmp_path / "v.store")):
-        found = nearest(source, ngrams[17], top=top, orders=orders)
+        found = nearest(source, ngrams[17], top=top)
         check_neighbours(found, expected)
     assert [each.count for each in found] == [ngrams.index(each.ngram) for each in found]
 
@@ -326,16 +307,9 @@ def test_neighbours_among_candidates() -> None:
     vectors = matrix(len(NGRAMS))
     source = as_source(lambda ngrams: [vectors[NGRAMS.index(n)] if n in NGRAMS else np.zeros(5) for n in ngrams])
     among = ["do not", "unheard of", "do", "like", "do not"]
-    expected = brute_force(NGRAMS[:4], vectors[:4], "do", 9, None)
+    expected = brute_force(NGRAMS[:4], vectors[:4], "do", 9)
     expected = [pair for pair in expected if pair[0] in among]
     check_neighbours(nearest(source, "do", among=among), expected)
-
-
-def test_neighbours_of_a_composed_ngram() -> None:
-    source = MatrixSource(["do", "not", "never"], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.1]])
-    found = nearest(Composed(source), "do not")
-    assert [each.ngram for each in found] == ["never", "do", "not"]
-    assert found[1].similarity == pytest.approx(0.5**0.5)
 
 
 def test_similarity_is_the_cosine() -> None:
@@ -351,9 +325,6 @@ def test_similarity_is_the_cosine() -> None:
         ({"ngram": "never"}, "'never' has no vector in matrix:"),
         ({"ngram": "a", "top": 0}, "top=0 must be at least 1"),
         ({"ngram": "a", "among": []}, "there are no candidates"),
-        ({"ngram": "a", "orders": [7]}, "no n-grams of order 7 to look among; there are those of order 1, 2$"),
-        ({"ngram": "a", "orders": [1, 3]}, "no n-grams of order 3 to look among; there are those of order 1, 2$"),
-        ({"ngram": "a", "orders": [1], "among": ["b c"]}, "order 1 to look among; there are those of order 2$"),
     ],
 )
 def test_neighbours_of_nothing(options: dict[str, Any], message: str) -> None:

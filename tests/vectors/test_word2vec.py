@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import pickle
 import struct
 import warnings
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.vectors import (
     MatrixSource,
     VectorStore,
@@ -67,7 +66,6 @@ numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
     listed=st.lists(ngrams, min_size=1, max_size=8, unique=True),
     dimensions=st.integers(2, 4),
     binary=st.booleans(),
-    joiner=st.sampled_from(["_", "+", "中"]),
     suffix=st.sampled_from(["", ".gz", ".zst"]),
     data=st.data(),
 )
@@ -76,15 +74,14 @@ def test_what_is_written_is_read(
     listed: list[str],
     dimensions: int,
     binary: bool,
-    joiner: str,
     suffix: str,
     data: st.DataObject,
 ) -> None:
     path = tmp_path_factory.mktemp("vectors") / f"v.vec{suffix}"
     row = st.lists(numbers, min_size=dimensions, max_size=dimensions)
     vectors = np.array(data.draw(st.lists(row, min_size=len(listed), max_size=len(listed))), np.float32)
-    write_word2vec(path, MatrixSource(listed, vectors), binary=binary, joiner=joiner)
-    found = read_word2vec(path, joiner=joiner, binary=binary)
+    write_word2vec(path, MatrixSource(listed, vectors), binary=binary)
+    found = read_word2vec(path, binary=binary)
     assert found.ngrams() == tuple(listed)
     assert np.array_equal(found.matrix, vectors)
 
@@ -116,7 +113,6 @@ def test_a_words_own_joiner_is_escaped(tmp_path: Path) -> None:
 def test_names_from_elsewhere(tmp_path: Path, name: str, ngram: str) -> None:
     (tmp_path / "v.vec").write_text(f"1 2\n{name} 1 2\n")
     assert read_word2vec(tmp_path / "v.vec").ngrams() == (ngram,)
-    assert read_word2vec(tmp_path / "v.vec", joiner=None).ngrams() == (name,)
 
 
 # gensim
@@ -197,9 +193,10 @@ def test_glove_has_no_sizes_and_names_with_spaces(tmp_path: Path) -> None:
     assert found.matrix.tolist() == [[0.5, 1, 2], [3, 4, 5], [6, 7, 8], [9, 9, 9]]
 
 
-def test_the_first_of_several_can_be_kept(tmp_path: Path) -> None:
-    (tmp_path / "v.vec").write_text("3 2\na 1 2\nb 3 4\na 5 6\n")
-    found = read_word2vec(tmp_path / "v.vec", duplicates="first")
+def test_the_first_of_several_counts(tmp_path: Path) -> None:
+    (tmp_path / "v.vec").write_text("4 2\na 1 2\nb 3 4\na 5 6\na 7 8\n")
+    with pytest.warns(TrubleuWarning, match=r"names that come again in \S*v\.vec, whose first vector counts: 2"):
+        found = read_word2vec(tmp_path / "v.vec")
     assert (found.ngrams(), found.matrix.tolist()) == (("a", "b"), [[1, 2], [3, 4]])
 
 
@@ -226,8 +223,6 @@ BAD: list[tuple[bytes, str]] = [
     (b"2 2\na 1 2\nb 1 x\n", "v:3: one of the 2 numbers after the word is not a number"),
     (b"2 2\na 1 2\nb 1 nan\n", "v:3: the vector of 'b' has a number that is not finite; remove the row"),
     (b"2 2\na 1 2\nb 1 1e99\n", "v:3: the vector of 'b' has a number that is not finite"),
-    (b"2 2\na 1 2\na 1 3\n", r"v:3: 'a' is there again \(first: line 2\); remove one"),
-    (b"2 2\na_b 1 2\na b 1 3\n", r"v:3: 'a b' is there again \(first: line 2\)"),
     (b"2 2\na 1 2\n 1 3\n", "v:3: there is no word before the numbers"),
     (b"a\t1 2 3\n", r"v:1: there is a tab in 'a\\t1'; separate words and numbers by one space"),
     (b"2 2\na 1 2\n\xff 1 3\n", r"v:3: the word b'\\xff' is not valid UTF-8"),
@@ -236,7 +231,6 @@ BAD: list[tuple[bytes, str]] = [
     (RAW[:40], "v ends early, at byte 40: it promises 3 vectors, but has 1"),
     (RAW + b"more", f"v continues after its 3 vectors, at byte {len(RAW) - 1}"),
     (NAN, "v: byte 16: the vector of 'x' has a number that is not finite"),
-    (binary_file(["a", "a"], matrix(2)), r"v: byte 27: 'a' is there again \(first: byte 4\)"),
     (b"900000000 300\n" + RAW[4:], f"v ends early, at byte {len(RAW) + 10}: it promises 900,000,000 vectors"),
     (b"2 2\na " + b"\x01" * 200_000, "v: there is no word at byte 14; the file is damaged or not word2vec"),
     (pickle.dumps({"a": [1.0]}), "v is a pickle, which could run anything and is never read; save the"),
@@ -272,25 +266,16 @@ def test_promises_are_not_allocated(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("ngram", "options", "message"),
-    [
-        ("do not", {"joiner": None}, "'do not' has 2 words, which need a joiner"),
-        ("a\nb", {}, "holds white space, which word2vec files cannot"),
-        ("\ud800", {}, "is not valid Unicode"),
-        ("a", {"joiner": "__"}, "joiner='__' must be one character"),
-        ("a", {"joiner": "\\"}, "must be one character, neither a space nor a backslash"),
-    ],
+    ("ngram", "message"),
+    [("a\nb", "holds white space, which word2vec files cannot"), ("\ud800", "is not valid Unicode")],
 )
-def test_what_cannot_be_written(tmp_path: Path, ngram: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises((DataError, UsageError), match=message):
-        write_word2vec(tmp_path / "v.vec", MatrixSource([ngram], [[1.0]]), **options)
+def test_what_cannot_be_written(tmp_path: Path, ngram: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        write_word2vec(tmp_path / "v.vec", MatrixSource([ngram], [[1.0]]))
     assert not list(tmp_path.iterdir())
 
 
-def test_options_that_do_not_exist(tmp_path: Path) -> None:
-    (tmp_path / "v").write_text("1 2\na 1 2\n")
-    with pytest.raises(UsageError, match="duplicates=last is not known; known: error, first"):
-        read_word2vec(tmp_path / "v", duplicates="last")  # type: ignore[arg-type]
+def test_a_binary_file_begins_with_its_sizes(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("a 1 2\n")
     with pytest.raises(DataError, match="does not begin with the number of vectors and of dimensions"):
         read_word2vec(tmp_path / "v", binary=True)
@@ -320,39 +305,17 @@ def test_there_and_back(tmp_path: Path, between: str, dtype: Any) -> None:
         assert store.options == {"converted_from": between}
 
 
-def test_between_word2vec_formats_and_some_only(tmp_path: Path) -> None:
+def test_between_word2vec_formats(tmp_path: Path) -> None:
     write_word2vec(tmp_path / "a.vec", MatrixSource(NGRAMS, matrix(len(NGRAMS))))
-    convert_vectors(tmp_path / "a.vec", tmp_path / "b", to="binary")
-    assert read_word2vec(tmp_path / "b").ngrams() == tuple(NGRAMS)
-    convert_vectors(tmp_path / "b", tmp_path / "c.store", among=["not", "never", "do not", "not"])
-    assert VectorStore.open(tmp_path / "c.store").ngrams() == ("not", "do not")
-
-
-def test_some_of_a_store_stay_what_they_are(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"mode": "separate", "seed": 3}
-    VectorStore.write(tmp_path / "a.store", NGRAMS, matrix(len(NGRAMS)), counts=range(len(NGRAMS)), options=options)
-    chosen = [NGRAMS[4], "never", NGRAMS[1]]
-    convert_vectors(tmp_path / "a.store", tmp_path / "b.store", among=chosen)
-    store = VectorStore.open(tmp_path / "b.store")
-    assert store.options == options
-    assert store.counts is not None
-    assert dict(zip(store.ngrams(), store.counts.tolist(), strict=True)) == {NGRAMS[4]: 4, NGRAMS[1]: 1}
-
-
-def test_some_of_a_file_with_another_joiner(tmp_path: Path) -> None:
-    (tmp_path / "a.vec").write_text("3 1\na+b 1\na_b 2\na+b 3\n")
-    convert_vectors(tmp_path / "a.vec", tmp_path / "b.store", joiner="+", duplicates="first", among=["a b"])
-    assert VectorStore.open(tmp_path / "b.store").lookup(["a b"]).tolist() == [[1.0]]
+    convert_vectors(tmp_path / "a.vec", tmp_path / "b.bin")
+    assert read_word2vec(tmp_path / "b.bin").ngrams() == tuple(NGRAMS)
 
 
 CONVERSIONS: list[tuple[Callable[[Path], object], str]] = [
-    (lambda folder: convert_vectors(folder / "a.vec", folder / "b"), "does not tell the format; give --to store, text"),
+    (lambda folder: convert_vectors(folder / "a.vec", folder / "b"), "does not tell the format; give one that"),
     (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store.gz"), r"cannot be compressed"),
-    (lambda folder: convert_vectors(folder / "a.vec", "-", to="store"), "cannot go to standard output"),
-    (lambda folder: convert_vectors(folder / "a.vec", folder / "b", to="csv"), "to=csv is not known"),  # type: ignore[arg-type]
     (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", dtype="int8"), "dtype=int8 is not known"),  # type: ignore[arg-type]
     (lambda folder: convert_vectors(folder, folder / "b.store"), "has a vector for any n-gram and no list of them"),
-    (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", among=["zz"]), "has none of the 1 n-grams"),
     (
         lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", dtype="float16"),
         "too large for float16; use",
@@ -366,9 +329,3 @@ def test_what_cannot_be_converted(tmp_path: Path, call: Callable[[Path], object]
     with pytest.raises((DataError, UsageError), match=message):
         call(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.vec"]
-
-
-def test_text_can_go_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    VectorStore.write(tmp_path / "a.store", ["do not"], [[0.5, 0.25]])
-    convert_vectors(tmp_path / "a.store", "-", to="text")
-    assert io.BytesIO(capfdbinary.readouterr().out).read() == b"1 2\ndo_not 0.5 0.25\n"

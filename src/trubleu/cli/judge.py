@@ -20,11 +20,9 @@ from trubleu.cli.options import (
     check_output,
     check_references,
     choose_metric,
-    chosen_engine,
     keep_inputs,
     picked,
     read_corpus,
-    resumable,
     write_output,
 )
 from trubleu.errors import UsageError
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
 
 
-RESUME: Final = "cache finished draws and scores in this folder, and reuse those already there"
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
 POOLED_CONDITIONS: Final = ("given", "all")
 
@@ -98,7 +95,6 @@ def add_pairs_parser(protocols: add.Commands) -> None:
     add.option(out, "--report", "FILE.html", "also write a page with tables, charts and segments")
     add.option(out, "--browse", "N", "number of segments on the page", 200)
     add.threads(out)
-    add.engine(parser, RESUME)
 
 
 def run_pairs(options: argparse.Namespace) -> None:
@@ -122,7 +118,7 @@ def run_pairs(options: argparse.Namespace) -> None:
         build_metrics(options)  # fail on wrong names before reading files
     drawn = picked(options, "unit draws resamples sweep_draws sweep_resamples confidence seed partial")
     protocol = Protocol(sweeps=_sweeps(options.sweeps), **drawn)
-    with resumable(options) as cache, Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+    with Bars(quiet=options.quiet) as bars:
         references, systems = read_corpus(options)
         references = all_rated(references, options.unrated_as)
         choose_metric(options, weighted=references.weighted() or options.pool_outputs)
@@ -137,9 +133,6 @@ def run_pairs(options: argparse.Namespace) -> None:
             scores=read_scores(options, "language_pair", "testset", "lower_is_better"),
             lower_is_better=options.lower_is_better or (),
             **picked(options, "pairs pool_outputs threads"),
-            engine=engine,
-            keep=options.resume,
-            cache=cache,
             steps=bars.stage,
         )
         _write_extras(report, options)
@@ -175,7 +168,7 @@ def _check_extras(options: argparse.Namespace) -> None:
 def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
     if options.report is not None:
         from trubleu.files.writer import atomic_writer
-        from trubleu.render.judge_page import render_judge_page
+        from trubleu.render.judge_pairs import render_judge_page
 
         page = render_judge_page(report, browse=options.browse)
         with atomic_writer(options.report) as file:
@@ -221,7 +214,6 @@ def add_wmt_parser(protocols: add.Commands) -> None:
     out = add.output(parser, formats=add.PAGE_FORMATS, digits=WMT_DIGITS)
     add.option(out, "--write-scores", "PREFIX", "write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz")
     add.threads(out)
-    add.engine(parser, RESUME)
 
 
 def run_wmt(options: argparse.Namespace) -> None:
@@ -236,16 +228,13 @@ def run_wmt(options: argparse.Namespace) -> None:
     _check(options)
     if options.metric:
         _build(options)  # fail on wrong names before reading files
-    with resumable(options) as cache, Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+    with Bars(quiet=options.quiet) as bars:
         tasks = _tasks(options)
         report = judge_wmt(
             tasks,
             _metrics(options, tasks),
             **picked(options, "tau identical resample resamples confidence seed unrated_as threads"),
             lower_is_better=options.lower_is_better or (),
-            engine=engine,
-            keep=options.resume,
-            cache=cache,
             steps=bars.stage,
         )
         _write_scores(options, report)

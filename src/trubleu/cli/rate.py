@@ -11,7 +11,7 @@ from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, check_range, picked, takes_option, write_tables
 from trubleu.cli.rate_model import add_model_parser
 from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
-from trubleu.cli.rate_study import add_parsers, check_packages, opened
+from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
 from trubleu.execution.progress import Bars
 from trubleu.files.paths import check_standard_input_once
@@ -44,8 +44,8 @@ examples:
 
 PLAN_EPILOG = """\
 examples:
-  trubleu rate plan --from candidates.jsonl --raters 5 --seconds-per-item 15 --pay 14.50
-  trubleu rate plan my-study --minutes 30 --format json
+  trubleu rate plan my-study --raters 5 --seconds-per-item 15 --pay 14.50
+  trubleu rate plan my-study --systems A.txt B.txt --interval 2
 """
 
 
@@ -64,27 +64,22 @@ def add_parser(commands: add.Commands) -> None:
 def _add_new(commands: add.Commands) -> None:
     parser = add.command(commands, "new", new, NEW_EPILOG)
     parser.add_argument("study", metavar="STUDY", help="the folder to create")
-    _add_what(parser, required=True)
+    about = "candidates, references or triples: JSON lines, a table or Parquet; for pairs and rankings, the messages"
+    add.option(parser, "--from", "FILE", about, dest="source", required=True)
+    add.option(parser, "--kind", "NAME", "response (default), pair or ranking", choices=("response", "pair", "ranking"))
+    add.option(parser, "--outputs", "SYSTEM", "outputs of systems, for pairs and rankings", [], nargs="+")
+    add.option(parser, "--pairs", "LIST", "pairs of systems to compare, such as A:B,A:C (default: all)")
+    add.option(parser, "--raters", "N", "ratings per item (default: 5)", type=int)
+    add.option(parser, "--config", "FILE", "settings to start from: the study.yaml of another study")
     add.option(parser, "--title", "TEXT", "title of the pages (default: Rate responses)")
     add.option(parser, "--carry", "STUDY", "reuse the ratings of the same texts in another study")
     add.option(parser, "--store", "URL", "PostgreSQL database (default: a file in the folder)")
     add.quiet(parser, "print nothing")
 
 
-def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    about = "candidates, references or triples: JSON lines, a table or Parquet; for pairs and rankings, the messages"
-    add.option(parser, "--from", "FILE", about, dest="source", required=required)
-    add.option(parser, "--kind", "NAME", "response (default), pair or ranking", choices=("response", "pair", "ranking"))
-    add.option(parser, "--outputs", "SYSTEM", "outputs of systems, for pairs and rankings", [], nargs="+")
-    add.option(parser, "--pairs", "LIST", "pairs of systems to compare, such as A:B,A:C (default: all)")
-    add.option(parser, "--raters", "N", "ratings per item (default: 5)", type=int)
-    add.option(parser, "--config", "FILE", "settings to start from: the study.yaml of another study")
-
-
 def _add_plan(commands: add.Commands) -> None:
-    parser = add.command(commands, "plan", plan, PLAN_EPILOG)
-    parser.add_argument("study", nargs="?", metavar="STUDY", help="the folder of a study, unless --from is given")
-    _add_what(parser, required=False)
+    parser = study_command(commands, "plan", plan, PLAN_EPILOG)
+    add.option(parser, "--raters", "N", "ratings per item (default: as the study says)", type=int)
     add.option(parser, "--seconds-per-item", "S", "seconds per item (default: 20)", type=float)
     add.option(parser, "--pay", "P", "pay per hour (default: 15)", type=float)
     add.option(parser, "--minutes", "M", "maximum minutes per rater", 60.0)
@@ -114,11 +109,6 @@ def new(options: argparse.Namespace) -> None:
         items = _items(options, config)
         if options.carry is not None:
             other = stack.enter_context(Study.open(options.carry))
-            if other.config.kind != config.kind:
-                raise UsageError(
-                    f"--carry {options.carry} is a study of kind {other.config.kind}, not {config.kind}; "
-                    "ratings can be carried over only between studies of one kind"
-                )
             study, taken = create_and_carry(options.study, config, items, other, store_url=options.store)
         else:
             study, taken = Study.create(options.study, config, items, store_url=options.store), None
@@ -160,11 +150,10 @@ def _config(options: argparse.Namespace) -> StudyConfig:
             raise UsageError(f"--kind {options.kind} does not fit {options.config}, which says kind: {config.kind}")
     if options.raters is not None:
         config = replace(config, raters=options.raters)
-    title = getattr(options, "title", None)
-    if title is not None:
-        if not title.strip():
+    if options.title is not None:
+        if not options.title.strip():
             raise UsageError("--title is empty; give a text")
-        config = replace(config, title=title)
+        config = replace(config, title=options.title)
     return config
 
 
@@ -199,9 +188,9 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
 def plan(options: argparse.Namespace) -> None:
     """Estimate effort and cost, or choose the references to rate next.
 
-    Estimate the ratings, hours, people and money that a new study needs, or that an existing one still needs, practice
-    and gold items included. With --systems, list the references to rate next to narrow the interval of a score, or of
-    the difference between two scores.
+    Estimate the ratings, hours, people and money that a study still needs, practice and gold items included. With
+    --systems, list the references to rate next to narrow the interval of a score, or of the difference between two
+    scores.
     """
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table
@@ -214,25 +203,20 @@ def plan(options: argparse.Namespace) -> None:
     for name in ("metric", "interval", "most"):
         if getattr(options, name) is not None:
             raise UsageError(f"--{name} goes with --systems; add it, or leave it out")
-    if (options.study is None) == (options.source is None):
-        raise UsageError("rate plan needs a STUDY, or --from FILE for one that is not made yet, and not both")
-    given = {**picked(options, "seconds_per_item minutes"), "per_hour": options.pay}
-    if options.study is not None:
-        for name in ("kind", "outputs", "pairs", "config"):
-            if getattr(options, name):
-                raise UsageError(f"--{name} is for --from; a study knows it already")
-        with opened(options.study, copy=True) as study:
-            items = [item for item in study.items() if item.role == "item"]
-            config = study.config
-        wanted = config.raters if options.raters is None else _config(options).raters
-        there = sum(min(item.counted, wanted) for item in items)
-        given["least_people"] = max((wanted - item.counted for item in items), default=0)
-        made = make_plan(replace(config, raters=wanted), len(items), there=there, **given)
-    else:
-        config = _config(options)
-        made = make_plan(config, len(_items(options, config)), **given)
-    table = plan_table(made, for_people=options.format not in FOR_PROGRAMS)
-    write_tables(options, table)
+    if options.raters is not None:
+        check_range(options, "raters", 1, 1000)
+    with opened(options.study, copy=True) as study:
+        items = [item for item in study.items() if item.role == "item"]
+    config = study.config if options.raters is None else replace(study.config, raters=options.raters)
+    made = make_plan(
+        config,
+        len(items),
+        there=sum(min(item.counted, config.raters) for item in items),
+        least_people=max((config.raters - item.counted for item in items), default=0),
+        per_hour=options.pay,
+        **picked(options, "seconds_per_item minutes"),
+    )
+    write_tables(options, plan_table(made, for_people=options.format not in FOR_PROGRAMS))
 
 
 def _plan_ratings(options: argparse.Namespace) -> None:
@@ -243,10 +227,7 @@ def _plan_ratings(options: argparse.Namespace) -> None:
     from trubleu.render.rating import rating_plan_tables
     from trubleu.scoring.next_ratings import plan_ratings
 
-    if options.study is None or options.source is not None:
-        raise UsageError("--systems goes with a STUDY that has ratings; name its folder, and leave --from out")
-    ignored = ("kind", "outputs", "pairs", "config", "raters", "seconds_per_item", "pay")
-    if given := [name for name in ignored if getattr(options, name)]:
+    if given := [name for name in ("raters", "seconds_per_item", "pay") if getattr(options, name)]:
         raise UsageError(f"--{given[0].replace('_', '-')} has no effect with --systems; leave it out")
     spec = options.metric or "trubleu"
     # A segment without a good reference yet cannot be scored, but must not prevent a plan.

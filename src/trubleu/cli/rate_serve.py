@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -42,7 +41,6 @@ def add_serve_parser(commands: add.Commands) -> None:
     add.option(parser, "--url", "URL", "public address of the pages, such as https://rate.example.org")
     about = "trusted web servers in front, as addresses or networks; with --url"
     add.option(parser, "--proxy", "ADDRESS,…", about, _PROXY)
-    add.option(parser, "--workers", "N", "number of processes", 1)
     add.option(
         parser, "--requests", "N", "maximum requests per minute and rater; 0 for no limit", _REQUESTS, type=float
     )
@@ -65,7 +63,6 @@ def serve(options: argparse.Namespace) -> None:
     from trubleu.rating.study import Study
 
     check_range(options, "port", 0, 65_535)
-    check_range(options, "workers", 1, 64)
     check_range(options, "requests", 0, 1_000_000_000)
     check_range(options, "connections", 1, 1_000_000)
     check_range(options, "per_address", 1, 1_000_000)
@@ -134,7 +131,6 @@ def _listen(host: str, port: int) -> socket.socket:
             f"{host} port {port} cannot be listened at: {(error.strerror or str(error)).lower()}; "
             "choose another with --port, or 0 for a free one"
         ) from error
-    listening.set_inheritable(True)
     return listening
 
 
@@ -174,45 +170,27 @@ def _warn(listening: socket.socket, url: str | None) -> None:
 def _run(options: argparse.Namespace, study: Study, listening: socket.socket, url: str | None) -> None:
     import uvicorn
 
-    from trubleu.rating.web import app as pages
+    from trubleu.rating.web.app import create_app
     from trubleu.rating.web.connections import BACKLOG, LimitedProtocol
 
-    LimitedProtocol.limits = limits = _limits(options)
-    common: dict[str, Any] = {
-        "http": LimitedProtocol,
-        "backlog": BACKLOG,
-        "log_config": _logging(options.quiet),
-        "access_log": False,  # it would print links with their tokens
-        "server_header": False,
+    LimitedProtocol.limits = _limits(options)
+    config = uvicorn.Config(
+        create_app(study, url=url, requests_a_minute=options.requests, openapi=options.openapi),
+        http=LimitedProtocol,
+        backlog=BACKLOG,
+        log_config=_logging(options.quiet),
+        access_log=False,  # it would print links with their tokens
+        server_header=False,
         # Guessing is throttled by address, which only a reverse proxy knows; its headers are trusted only if there is
         # one.
-        "proxy_headers": options.url is not None,
-        "forwarded_allow_ips": options.proxy,
-        "timeout_graceful_shutdown": 10,
-        "ws": "none",
-        "lifespan": "off",
-    }
+        proxy_headers=options.url is not None,
+        forwarded_allow_ips=options.proxy,
+        timeout_graceful_shutdown=10,
+        ws="none",
+        lifespan="off",
+    )
     try:
-        if options.workers == 1:
-            app = pages.create_app(study, url=url, requests_a_minute=options.requests, openapi=options.openapi)
-            uvicorn.Server(uvicorn.Config(app, **common)).run(sockets=[listening])
-            return
-        os.environ.update(
-            {
-                pages.STUDY: str(study.folder),
-                pages.URL: url or "",
-                pages.REQUESTS: repr(options.requests),
-                pages.LIMITS: limits.dumps(),
-                pages.OPENAPI: "1" if options.openapi else "",
-            }
-        )
-        uvicorn.run(
-            "trubleu.rating.web.app:app_from_environment",
-            factory=True,
-            workers=options.workers,
-            fd=listening.fileno(),
-            **common,
-        )
+        uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         # uvicorn has finished the requests in progress, and passes the signal on.
         return

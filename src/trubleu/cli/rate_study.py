@@ -124,8 +124,6 @@ def add_parsers(commands: add.Commands) -> None:
     parser = study_command(commands, "import", bring_in, IMPORT_EPILOG)
     parser.add_argument("file", metavar="FILE", help="CSV, TSV, JSON lines or Parquet; CSV for Mechanical Turk")
     add.option(parser, "--as", "NAME", "table (default) or mturk", LAYOUTS[0], dest="layout", choices=LAYOUTS)
-    about = "name of the answer in the form on Mechanical Turk; pairs append 1 and 2"
-    add.option(parser, "--answer", "NAME", about, "score")
     add.quiet(parser)
 
     for name, run, example in (
@@ -186,7 +184,7 @@ def bring_in(options: argparse.Namespace) -> None:
     with opened(options.study) as study:
         from trubleu.rating.import_ratings import import_ratings
 
-        found = import_ratings(study, options.file, layout=options.layout, answer=options.answer)
+        found = import_ratings(study, options.file, layout=options.layout)
     if options.quiet:
         return
     said = f"{options.file}: {counted(found.answers, 'answer')}, {found.added:,} new, {found.counted:,} of them count"
@@ -275,6 +273,11 @@ def links(options: argparse.Namespace) -> None:
 
             number = rater_number(study, options.renew)
             _tell(options.out, url, lambda: [NewRater(study.rater(number), study.new_link(number))])
+    if url == _LOCAL and given is None and options.out != "-":
+        sys.stderr.write(
+            f"trubleu: warning: links lead to {_LOCAL}, because the study was not served yet; give --url if raters "
+            "reach it elsewhere\n"
+        )
 
 
 def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:

@@ -37,7 +37,7 @@ SAMPLE_EPILOG = """\
 examples:
   trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
   zstd -dc dump.zst | trubleu triples sample - --n 1000 --seed 7 --out seeds.jsonl
-  trubleu triples sample dialogues.tsv.gz --columns=-,context,message,response --n 200 --seed 1 --out seeds.tsv
+  trubleu triples sample dialogues.tsv.gz --columns=-,context,message,response --n 200 --seed 1 --out seeds.jsonl
 """
 
 SPLIT_EPILOG = """\
@@ -48,7 +48,7 @@ examples:
 """
 
 _TRIPLES = "triples: JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, folders of them, or - for standard input"
-_TARGET = ".jsonl or .tsv (optionally with .gz or .zst), or .parquet"
+_TARGET = ".jsonl (optionally with .gz or .zst) or .parquet"
 
 
 def add_parser(commands: add.Commands) -> None:
@@ -164,7 +164,7 @@ def _check(options: argparse.Namespace, command: str, what: str, targets: Sequen
     """Raise an error for files that cannot be read or written, before any work."""
     operands(options, f"triples {command}", what)
     for target in targets:
-        format_to_write(target, ["jsonl", "tsv", "parquet"])
+        format_to_write(target, ["jsonl", "parquet"])
         check_writable(target)
         keep_inputs(options, target)
 

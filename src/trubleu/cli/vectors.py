@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from trubleu.vectors import VectorSource
-
 
 TRAIN_EPILOG = """\
 examples:
@@ -133,31 +131,19 @@ def add_parser(commands: add.Commands) -> None:
     parser = add.command(inner, "nearest", find_nearest)
     add.files(parser, "SOURCE PHRASE", f"{SOURCE}; then a phrase as one argument")
     add.option(parser, "--top", "N", "number of n-grams", 10)
-    add.several(parser, "--order", "N", "only n-grams of N words; repeat for more", type=int)
     add.option(parser, "--among", "FILE", "search only the n-grams of this file, one per line")
-    _add_composed(parser)
     add.output(parser, digits=3)
 
     parser = add.command(inner, "similarity", compare)
     parser.add_argument(
         "files", nargs="*", metavar="SOURCE PHRASE PHRASE", help=f"{SOURCE}; then pairs of phrases, each one argument"
     )
-    _add_composed(parser)
     add.output(parser, digits=3)
 
     parser = add.command(inner, "convert", convert)
-    add.files(parser, "SOURCE TARGET", f"{SOURCE}; then the file to write")
-    add.option(parser, "--to", "FORMAT", "store, text or binary (default: by the file name)")
+    add.files(parser, "SOURCE TARGET", "a store, or a word2vec or fastText file; then the file to write")
     add.option(parser, "--dtype", "TYPE", "number type of a store: float32 (default) or float16", "float32")
-    add.option(parser, "--joiner", "C", "character that joins words in word2vec files (default: _), or none", "_")
-    add.option(parser, "--duplicates", "RULE", "duplicate names: error (default) or first", "error")
-    add.option(parser, "--among", "FILE", "only the n-grams of this file, one per line")
     add.quiet(parser, "no progress bars or warnings")
-
-
-def _add_composed(parser: argparse.ArgumentParser) -> None:
-    about = "compose n-grams without a vector from word vectors (all n-grams, if orders were trained separately)"
-    add.flag(parser, "--composed", about)
 
 
 def info(options: argparse.Namespace) -> None:
@@ -180,16 +166,16 @@ def find_nearest(options: argparse.Namespace) -> None:
     Find the n-grams whose vectors have the largest cosines with that of a phrase.
     """
     from trubleu.render.vectors import neighbours_table
-    from trubleu.vectors import Composed, ListedSource, nearest
+    from trubleu.vectors import ListedSource, as_source, nearest
 
     path, phrase = operands(options, "vectors nearest", 'SOURCE "SOME WORDS"', 2)
     options.files = [path]
     check_output(options)
     among = _listed(options) if options.among else None
-    source = _opened(options, path)
-    if among is None and not isinstance(source, ListedSource | Composed):
+    source = as_source(path)
+    if among is None and not isinstance(source, ListedSource):
         raise UsageError(f"{path} has a vector for any n-gram and no list of them; give candidates with --among FILE")
-    found = nearest(source, _spaced(phrase), top=options.top, among=among, orders=options.order)
+    found = nearest(source, _spaced(phrase), top=options.top, among=among)
     table = neighbours_table(found, _spaced(phrase), source.name)
     write_tables(options, table)
 
@@ -200,7 +186,7 @@ def compare(options: argparse.Namespace) -> None:
     Print the cosine of two n-grams, or of several pairs of them.
     """
     from trubleu.render.vectors import similarities_table
-    from trubleu.vectors import similarity
+    from trubleu.vectors import as_source, similarity
 
     path, *phrases = operands(options, "vectors similarity", 'SOURCE "SOME WORDS" "OTHER WORDS"')
     if not phrases or len(phrases) % 2:
@@ -209,7 +195,7 @@ def compare(options: argparse.Namespace) -> None:
         )
     options.files = [path]
     check_output(options)
-    source = _opened(options, path)
+    source = as_source(path)
     pairs = list(zip(map(_spaced, phrases[::2]), map(_spaced, phrases[1::2]), strict=True))
     found = [(one, other, similarity(source, one, other)) for one, other in pairs]
     table = similarities_table(found, source.name)
@@ -219,8 +205,8 @@ def compare(options: argparse.Namespace) -> None:
 def convert(options: argparse.Namespace) -> None:
     """Convert vectors to another format.
 
-    Convert vectors to a store, or to word2vec's text or binary format, where _ joins the words of an n-gram and a
-    word's own _ is escaped with a backslash.
+    Convert vectors to a store (.store), or to word2vec's text (.txt, .vec) or binary format (.bin), where _ joins the
+    words of an n-gram and a word's own _ is escaped with a backslash.
     """
     from trubleu.vectors.convert import convert_vectors
 
@@ -228,21 +214,7 @@ def convert(options: argparse.Namespace) -> None:
     options.files = [source]
     keep_inputs(options, target)
     with Bars(quiet=options.quiet) as bars:
-        convert_vectors(
-            source,
-            target,
-            **picked(options, "to dtype duplicates"),
-            joiner=None if options.joiner == "none" else options.joiner,
-            among=_listed(options) if options.among else None,
-            progress=bars.stage("vectors", 0),
-        )
-
-
-def _opened(options: argparse.Namespace, path: str) -> VectorSource:
-    from trubleu.vectors import Composed, as_source
-
-    source = as_source(path)
-    return Composed(source) if options.composed else source
+        convert_vectors(source, target, dtype=options.dtype, progress=bars.stage("vectors", 0))
 
 
 def _listed(options: argparse.Namespace) -> Sequence[str]:

@@ -41,12 +41,12 @@ from trubleu.files.lines import (
     own_lines,
 )
 from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
-from trubleu.files.paths import base_name, format_of, is_standard, name_of, unreadable
+from trubleu.files.paths import base_name, format_of, is_standard, name_of, reading
 from trubleu.files.ranges import LineCount, LineIndex, SourceFile, State, count_lines, digest_of, state_of
 from trubleu.files.tables import is_table_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from trubleu.data.reference_files import Columns
@@ -65,8 +65,6 @@ OUTPUT_FIELDS: Final = ("id", "text")
 
 SLICE: Final = 1 << 14
 """Rows of a Parquet file that are decoded at once."""
-
-_copied: set[str] = set()  # addresses of tables of which this process has copies
 
 _HEAD: Final = 64
 _BLOCK: Final = 1 << 16
@@ -236,22 +234,9 @@ def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form
     return [text_field(row.record, "text", row.place) for row in rows]
 
 
-def forget_copies(but: Collection[str]) -> None:
-    """Remove copies of tables elsewhere that this process has made and no longer needs: all but some."""
-    for address in _copied - set(but):
-        from trubleu.files.remote import forget
-
-        forget(address)
-        _copied.remove(address)
-
-
 def _copy(path: str, name: str) -> Path:
-    if places.is_remote(path):
-        _copied.add(path)
-    try:
+    with reading(name):
         return places.local_copy(path)
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
 
 
 _WITHOUT_RANGES: Final = "put it into a file, or give single files without --engine"
@@ -302,12 +287,10 @@ def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
     name = name_of(path)
     if is_standard(path):
         raise DataError(f"- (standard input) cannot be cut into ranges; {_WITHOUT_RANGES}")
-    try:
+    with reading(name):
         if not places.is_folder(path):
             return [NamedFile(_reachable(path, name), name, role=role)]
         found = places.files_below(path)
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
     if not found:
         raise DataError(f"{name} is a folder without files; put the parts of a column there, or name a file")
     return [NamedFile(_reachable(each, each), each, role=role) for each in found]
@@ -332,12 +315,10 @@ def look_at(file: NamedFile, _state: None = None) -> Look:
     DataError
         If it cannot be read.
     """
-    try:
+    with reading(file.name):
         packed = is_packed(places.first_bytes(file.path, 4))
         size = places.byte_size(file.path)
         state = state_of(file.path)
-    except OSError as error:
-        raise DataError(unreadable(file.name, error)) from error
     return Look(form_of_file(file.path, file.name, file.role, packed=packed), packed, size, state)
 
 
@@ -377,7 +358,7 @@ def count_rows(piece: Piece, _state: None = None) -> LineCount:
     """Count the rows of a piece, block by block."""
     if piece.form == "parquet":
         piece.file.check_unchanged()
-        forget_copies(but=[piece.file.path])
+        places.keep_copies([piece.file.path])
         return LineCount((parquet_height(piece.file.path, piece.file.name),))
     return count_lines(piece.file, piece.start, piece.size, packed=piece.size is None)
 
@@ -562,7 +543,7 @@ class LineRange:
     def parts(self, stream: LineStream) -> Iterator[Part]:
         """Yield the parts of the range, its columns being those of the corpus."""
         # Who works on one range after the other must not hold all tables in the end.
-        forget_copies(but=[span.file.path for spans in self.spans for span in spans])
+        places.keep_copies([span.file.path for spans in self.spans for span in spans])
         columns = [_rows(spans, fields) for spans, fields in zip(self.spans, stream.fields, strict=True)]
         return stream.parts(columns, self.first)
 
@@ -685,27 +666,22 @@ class LineStream:
         return cls(references=references, weights=weights, systems=systems, source=source).counted()
 
     @property
-    def paths(self) -> list[PathLike]:
-        """All files: those of references, weights, outputs and messages."""
-        sources = [] if self.source is None else [self.source]
-        return [*self.references, *self.weights, *self.systems.values(), *sources]
+    def given(self) -> list[tuple[PathLike, Role]]:
+        """All files, and what each is: references, weights, outputs and messages."""
+        found: list[tuple[PathLike, Role]] = [(path, "references") for path in self.references]
+        found += [(path, "text") for path in self.weights]
+        found += [(path, "outputs") for path in self.systems.values()]
+        return [*found, (self.source, "text")] if self.source is not None else found
 
     @property
-    def roles(self) -> list[Role]:
-        """What each of `paths` is."""
-        found: list[tuple[Role, int]] = [
-            ("references", len(self.references)),
-            ("text", len(self.weights)),
-            ("outputs", len(self.systems)),
-            ("text", self.source is not None),
-        ]
-        return [role for role, count in found for _ in range(count)]
+    def paths(self) -> list[PathLike]:
+        """All files: those of references, weights, outputs and messages."""
+        return [path for path, _ in self.given]
 
     @property
     def fields(self) -> list[tuple[str, ...]]:
         """What is looked at in records of each of `paths`."""
-        outputs = [OUTPUT_FIELDS] * (len(self.paths) - len(self.references))
-        return [*[REFERENCE_FIELDS] * len(self.references), *outputs]
+        return [REFERENCE_FIELDS if role == "references" else OUTPUT_FIELDS for _, role in self.given]
 
     def counted(self, mapped: Mapped = mapped_here) -> LineStream:
         """Return the same with its rows counted, wherever that is done.
@@ -715,7 +691,7 @@ class LineStream:
         DataError
             If a file cannot be used, or they have different numbers of rows.
         """
-        columns = counted_columns(self.paths, mapped, self.roles)
+        columns = counted_columns(self.paths, mapped, [role for _, role in self.given])
         self._check_forms(columns)
         head = columns[0]
         weighted = bool(self.weights)
@@ -768,20 +744,17 @@ class LineStream:
 
     def _check_forms(self, columns: Sequence[CountedColumn]) -> None:
         """Refuse records where only texts can stand."""
-        outputs = len(self.references) + len(self.weights)
-        records = {*range(outputs, outputs + len(self.systems)), *([0] if outputs == 1 else [])}
-        for number, column in enumerate(columns):
-            if column.form != "text" and number not in records:
+        alone = len(self.references) == 1 and not self.weights
+        for column, (_, role) in zip(columns, self.given, strict=True):
+            if column.form != "text" and role != "outputs" and not (role == "references" and alone):
                 raise DataError(f"{column.name} holds records, but here it must be text, one per line")
 
     def _check_lengths(self, lengths: Sequence[int]) -> None:
         """Refuse files with different numbers of rows."""
         first, segments = name_of(self.references[0]), lengths[0]
-        outputs = range(len(self.references) + len(self.weights), len(lengths) - (self.source is not None))
-        others = [number for number in range(1, len(lengths)) if number not in outputs]
-        for number in [*others, *outputs]:
-            name, lines = name_of(self.paths[number]), lengths[number]
-            if number not in outputs:
+        found = [(name_of(path), role, lines) for (path, role), lines in zip(self.given, lengths, strict=True)]
+        for name, role, lines in sorted(found, key=lambda each: each[1] == "outputs"):
+            if role != "outputs":
                 check_length(name, lines, first, segments)
             elif lines != segments:
                 raise DataError(

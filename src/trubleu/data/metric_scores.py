@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import InitVar, dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +12,6 @@ from trubleu.data.categorical import LabelBuilder, Labels
 from trubleu.data.reference_files import check_storable
 from trubleu.errors import DataError, counted, nearest, shown, some
 from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers, table_writer
-from trubleu.files.jsonl import json_line, kind_of, parse_json, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
 from trubleu.files.paths import format_of, is_standard, name_of
@@ -45,7 +43,7 @@ def read_scores(path: PathLike, labels: Sequence[str]) -> dict[str, Any]:
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
-            raise DataError(f"{name} is a Parquet file; scores are read from .score files, CSV, TSV and JSON")
+            raise DataError(f"{name} is a Parquet file; scores are read from .score files, CSV and TSV")
         lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
         beginning: list[str] = []
         for line in lines:
@@ -60,7 +58,7 @@ def read_scores(path: PathLike, labels: Sequence[str]) -> dict[str, Any]:
 def _rows(lines: Iterable[str], first: str, name: str, labels: Sequence[str]) -> Iterator[Row]:
     form = format_of(name)
     if form == "jsonl" or (form is None and first.lstrip().startswith("{") and "\t" not in first):
-        return _json_rows(lines, first, name, labels)
+        raise DataError(f"{name} is JSON; scores are read from .score files, CSV and TSV (trubleu score --format csv)")
     for delimiter in "\t,":
         titles = [title.strip().strip('"').lower() for title in first.split(delimiter)]
         if {"system", "score"} <= set(titles) and not any(finite(title) is not None for title in titles[len(labels) :]):
@@ -96,68 +94,12 @@ def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str, labels: Sequen
     places = [columns.get(label) for label in labels]
     # What `trubleu score --format csv` prints holds several tables.
     kind = titles.index("table") if "table" in titles else None
-    wanted = _table(labels)
+    wanted = "segments" if "segment" in labels else "scores"
     for number, row in rows:
         place = f"{name}:{number}"
         check_width(row, header, place)
         if (kind is None or row[kind] == wanted) and row[score].strip():
             yield place, [row[index] if index is not None else "" for index in places], row[score]
-
-
-def _json_rows(lines: Iterable[str], first: str, name: str, labels: Sequence[str]) -> Iterator[Row]:
-    for place, record in _json_records(lines, first, name, _table(labels)):
-        columns = _columns(list(record), labels, place)
-        values = list(record.values())
-        score = values[columns.pop("score")]
-        if score is None:
-            continue
-        if isinstance(score, bool) or not isinstance(score, int | float):
-            raise DataError(f"{place}: score must be a finite number, not {kind_of(score)}")
-        found = [_text(values[columns[label]], label, place) if label in columns else "" for label in labels]
-        yield place, found, repr(score)
-
-
-def _json_records(lines: Iterable[str], first: str, name: str, table: str) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Return the objects of JSON lines, or the rows of one table of what `trubleu score --format json` prints."""
-    alone = _parsed(first, name, json.loads)  # a key may be twice: parse_objects will name the line
-    if isinstance(alone, dict) and not alone.keys() & {"scores", "segments"}:
-        return parse_objects(lines, name)
-    everything = list(lines)
-    document = _parsed("".join(everything), name)
-    if not isinstance(document, dict):
-        return parse_objects(everything, name)  # which says what is wrong, and where
-    rows = document.get(table)
-    if not isinstance(rows, list) or not rows:
-        hint = "run trubleu score with --segments" if table == "segments" else "give what trubleu score prints"
-        raise DataError(f"{name} has no {table}; {hint}")
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise DataError(f"{name}: row {number} of {table} must be an object, not {kind_of(row)}")
-    return [(f"{name}: row {number} of {table}", row) for number, row in enumerate(rows, 1)]
-
-
-def _parsed(text: str, name: str, parse: Callable[[str], Any] = parse_json) -> Any:
-    try:
-        return parse(text)
-    except json.JSONDecodeError:
-        return None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}: this JSON cannot be read: {error}") from error
-
-
-def _text(value: Any, label: str, place: str) -> str:
-    if value is None and label in OPTIONAL:
-        return ""
-    if type(value) is int:
-        return str(value)
-    if not isinstance(value, str):
-        raise DataError(f"{place}: {label} must be a string, not {kind_of(value)}")
-    return value
-
-
-def _table(labels: Sequence[str]) -> str:
-    """Return what `trubleu score` calls its table of such rows."""
-    return "segments" if "segment" in labels else "scores"
 
 
 def _columns(header: Sequence[str], labels: Sequence[str], place: str) -> dict[str, int]:
@@ -196,20 +138,17 @@ def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> dict[str
 def write_scores(path: PathLike, labels: Mapping[str, Labels], score: NDArray[np.float64]) -> None:
     """Write checked columns in the format that the path asks for (see `SegmentScores.write`)."""
     form = None if is_standard(path) else format_of(name_of(path))
-    if form == "parquet":
-        raise DataError(f"{name_of(path)}: scores are not written as Parquet; let the name end in .score or .csv")
+    if form not in (None, "csv", "tsv"):
+        raise DataError(f"{name_of(path)}: scores are written as text; let the name end in .score, .csv or .tsv")
     if form is None:
         _check_plain(labels)
     else:
         labels = {label: column for label, column in labels.items() if label not in OPTIONAL or any(column.names)}
-    if form != "jsonl":
-        for label, column in labels.items():
-            check_storable(column.names, label)
+    for label, column in labels.items():
+        check_storable(column.names, label)
     rows = zip(*labels.values(), map(float, score), strict=True)
     with atomic_writer(path) as stream:
-        if form == "jsonl":
-            stream.writelines(json_line(dict(zip((*labels, "score"), row, strict=True))) + "\n" for row in rows)
-        elif form is None:
+        if form is None:
             stream.writelines("\t".join((*names, repr(number))) + "\n" for *names, number in rows)
         else:
             writer = table_writer(stream, form, (name for column in labels.values() for name in column.names))
@@ -294,7 +233,7 @@ class _Scores:
         Parameters
         ----------
         path
-            The name tells the format: ``.csv``, ``.tsv`` or ``.jsonl``; any other name, and ``-`` for standard output,
+            The name tells the format: ``.csv`` or ``.tsv``; any other name, and ``-`` for standard output,
             gets the columns of WMT, for which the language pair and the test set must be known. ``.gz`` or ``.zst`` at
             the end compresses it.
         """
@@ -416,10 +355,9 @@ class SegmentScores(_Scores):
           SCORE per line, with tabs or other white space between them; more columns are ignored;
         - CSV or TSV whose first line names the columns ``metric``, ``system``, ``segment`` (or ``item`` or ``id``) and
           ``score``, and maybe ``language_pair`` and ``testset``; others are ignored;
-        - JSON lines with the same fields;
-        - what ``trubleu score --segments`` prints with ``--format json`` or ``csv``.
+        - what ``trubleu score --segments --format csv`` prints.
 
-        With named columns, a row without a score (null, or nothing in CSV) is left out: the segment has none.
+        With named columns, a row without a score is left out: the segment has none.
 
         Parameters
         ----------
@@ -486,7 +424,7 @@ class SystemScores(_Scores):
         """Read scores of systems, plain or compressed with gzip or zstd.
 
         The formats are those of `SegmentScores.read` without the segment: METRIC, LANGUAGE PAIR, TEST SET, SYSTEM and
-        SCORE per line (``….sys.score``); CSV, TSV or JSON lines; or what ``trubleu score`` prints as JSON or CSV.
+        SCORE per line (``….sys.score``); CSV or TSV; or what ``trubleu score`` prints as CSV.
 
         Examples
         --------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.data.reference_files import Columns, check_ids, check_segments
-from trubleu.data.weights import weight_problem
+from trubleu.data.weights import weight_problem, weights_array
 from trubleu.errors import DataError, counted, shown
 from trubleu.native import kernels
 
@@ -93,7 +93,7 @@ def flatten_lists(
     check_segments(offsets, ids)
     if values is None:
         return Columns(texts, offsets, ids=ids)
-    array = _weights_array(values)
+    array = weights_array(values)
     if array is None:
         index, problem = next(
             (i, p) for i, value in enumerate(values) if value is not None and (p := weight_problem(value))
@@ -157,21 +157,6 @@ def _flat_weights(weights: Sequence[Sequence[Any]], offsets: NDArray[np.int64], 
             "give one weight for each reference (None if it is not rated yet)"
         )
     return list(chain.from_iterable(weights))
-
-
-def _weights_array(values: list[Any]) -> NDArray[np.float64] | None:
-    """Return weights as an array, None as NaN; no array at all if one of them is wrong."""
-    kinds = set(map(type, values)) - {NoneType}
-    if not all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
-        return None
-    nulls = sum(value is None for value in values) if None in values else 0
-    numbers = (np.nan if value is None else value for value in values) if nulls else values
-    try:
-        array = np.fromiter(numbers, np.float64, len(values))
-    except OverflowError:  # an integer too large for any float
-        return None
-    fine = np.count_nonzero(np.abs(array) <= 1) + nulls == len(values)
-    return array if fine else None
 
 
 def _offsets(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import difflib
 import json
 import warnings
 from bisect import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from os.path import exists
 from pathlib import Path
@@ -18,9 +18,9 @@ from trubleu.files.compression import without_suffix
 from trubleu.files.delimited import finite
 from trubleu.files.jsonl import is_json_name, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.parquet import Table, is_parquet, read_parquet, table_of
+from trubleu.files.parquet import is_parquet, read_parquet, table_of
 from trubleu.files.paths import STDIN, base_name, check_standard_input_once, is_remote, is_standard, name_of
-from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, tell_fields
+from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, table_rows, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trubleu.data.references import References
     from trubleu.files.parquet import Frame
     from trubleu.files.paths import PathLike
+    from trubleu.files.tables import Table
 
 
 _WANTED = ("id", "text")
@@ -206,34 +207,25 @@ def _read_systems(
     """Read a table of the outputs of one system, whose name is then None, or of several."""
     name = name_of(path)
     with open_bytes(path) as stream:
-        table = read_table(stream, name)
+        table = read_table(table_rows(stream, name), name)
     # Several files share these titles, and need not all have them.
     given = {
-        field: title for field, title in (columns or {}).items() if title in table.titles and field in OUTPUT_TITLES
+        field: title for field, title in (columns or {}).items() if title in table.names and field in OUTPUT_TITLES
     }
-    found = find_fields(table.titles, OUTPUT_TITLES, given, f"{name}: the first row")
-    if "text" not in found:
-        raise DataError(
-            f"{name}: the first row names no column of texts, only {some(table.titles)}; "
-            f"{table.remedy('--columns text=TITLE')}"
-        )
+    found = table.find(OUTPUT_TITLES, given)
     tell_fields(found, name)
-    texts = table.column(found["text"][0])
-    ids = table.column(found["id"][0]) if "id" in found else None
-    owners = table.column(found["system"][0]) if "system" in found else None
-    rows: dict[str | None, list[int]] = {}
-    for row in range(len(texts)):
-        rows.setdefault(None if owners is None else owners[row], []).append(row)
-    systems: dict[str | None, list[str]] = {}
-    for system, own in rows.items():
-        whose = name if system is None else f"{name}, system {system},"
-        if ids is None:
-            _check_count(len(own), "row", whose, references)
-            systems[system] = [texts[row] for row in own]
-        else:
-            records = ((table.places[row], {"id": ids[row], "text": texts[row]}) for row in own)
-            systems[system] = _joined(records, whose, references, partial=partial)
-    return systems
+    fields = {field: table.columns[title] for field, (title,) in found.items()}
+    owners = fields.pop("system", [None] * table.height)
+    plain = replace(table, columns=fields)
+    return {
+        owner: _from_table(
+            plain.take([each == owner for each in owners]),
+            references,
+            whose=name if owner is None else f"{name}, system {owner},",
+            partial=partial,
+        )
+        for owner in dict.fromkeys(owners)
+    }
 
 
 def name_systems(arguments: Sequence[str]) -> dict[str, str]:
@@ -289,13 +281,12 @@ def is_output_record(line: str) -> bool:
     return isinstance(record, dict) and {"id", "text"} <= record.keys()
 
 
-def _from_table(table: Table, references: References, *, partial: bool = False) -> list[str]:
+def _from_table(table: Table, references: References, *, whose: str = "", partial: bool = False) -> list[str]:
     table.require("text")
-    places = map(table.place, range(table.height))
     if "id" in table.columns:
-        return _joined(zip(places, table.rows(), strict=True), table.source, references, partial=partial)
-    _check_count(table.height, "row", table.source, references)
-    return [text_field(record, "text", place) for place, record in zip(places, table.rows(), strict=True)]
+        return _joined(table.rows(), whose or table.source, references, partial=partial)
+    _check_count(table.height, "row", whose or table.source, references)
+    return [text_field(record, "text", place) for place, record in table.rows()]
 
 
 def _check_count(count: int, what: str, name: str, references: References) -> None:
@@ -546,18 +537,13 @@ def _rows(path: PathLike, name: str, field: str) -> tuple[list[tuple[str, str | 
     """Return the places, ids and values of all rows, and the names of all columns."""
     with open_bytes(path) as stream:
         if is_table_name(name):
-            table = read_table(stream, name)
-            titles = [*table.titles]
-            found = find_fields(titles, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
-            ids = table.column(found["id"][0]) if "id" in found else [None] * len(table.rows)
-            cells = table.column(field) if field in titles else [""] * len(ids)
-            return [*zip(table.places, ids, cells, strict=True)], titles
+            table = read_table(table_rows(stream, name), name)
+            found = find_fields(table.names, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
+            title = found["id"][0] if "id" in found else ""
+            return [(place, row.get(title), row.get(field, "")) for place, row in table.rows()], [*table.names]
         if is_parquet(stream, name):
-            columns = read_parquet(stream, name, {"id", field})
-            return [
-                (columns.place(row), id_field(record, columns.place(row)), record.get(field))
-                for row, record in enumerate(columns.rows())
-            ], [*columns.names]
+            table = read_parquet(stream, name, {"id", field})
+            return [(place, id_field(row, place), row.get(field)) for place, row in table.rows()], [*table.names]
         lines = chain.from_iterable(split_lines(stream, name))
         first = next(lines, "")
         if not is_json_name(name) and not first.lstrip().startswith("{"):

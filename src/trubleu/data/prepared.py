@@ -28,7 +28,7 @@ from trubleu.native import kernels
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from trubleu.data.references import References
     from trubleu.files.paths import PathLike
@@ -191,18 +191,12 @@ class PreparedFile:
     @cached_property
     def weights(self) -> NDArray[np.float64] | None:
         """One weight for each text, or None."""
-        if "weights" not in self._file.lengths:
-            return None
-        weights = self._file.array("weights")
-        return self._file.sound(lambda: checked_weights(weights, len(weights)))
+        return self._numbers("weights", checked_weights)
 
     @cached_property
     def weight_errors(self) -> NDArray[np.float64] | None:
         """The standard error of each weight, or None."""
-        if "weight_errors" not in self._file.lengths:
-            return None
-        errors = self._file.array("weight_errors")
-        return self._file.sound(lambda: checked_errors(errors, len(errors)))
+        return self._numbers("weight_errors", checked_errors)
 
     @cached_property
     def ids(self) -> tuple[str, ...] | None:
@@ -239,6 +233,12 @@ class PreparedFile:
     def _unpacked(self, name: str) -> tuple[str, ...]:
         heap, begins = self._file.array(f"{name}_bytes"), self._file.array(f"{name}_begins")
         return self._file.sound(lambda: kernels.unpack_texts(heap, begins))
+
+    def _numbers(self, name: str, check: Callable[[ArrayLike, int], NDArray[np.float64]]) -> NDArray[np.float64] | None:
+        if name not in self._file.lengths:
+            return None
+        numbers = self._file.array(name)
+        return self._file.sound(lambda: check(numbers, len(numbers)))
 
     def _optional(self, name: str) -> tuple[str | None, ...] | None:
         if f"{name}_there" not in self._file.lengths:

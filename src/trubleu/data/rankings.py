@@ -7,7 +7,7 @@ import math
 import re
 import warnings
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
 from trubleu.errors import CountedWarning, DataError, counted, nearest, shown, some
 from trubleu.files.delimited import (
     check_width,
-    delimited_columns,
     delimited_rows,
     finite,
     finite_numbers,
@@ -50,8 +49,7 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     ----------
     path
         A file with ``NAME SCORE (LOW, HIGH)`` a line, where lines of plus signs are borders between clusters and the
-        range of ranks may be missing; or CSV whose first line names the columns ``system`` and ``score``. Plain or
-        compressed; ``-`` is standard input.
+        range of ranks may be missing. Plain or compressed; ``-`` is standard input.
 
     Returns
     -------
@@ -73,17 +71,19 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     """
     name = name_of(path)
     lines = read_text_lines(path)
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
+    if not any(map(str.strip, lines)):
         raise DataError(f"{name} is empty; official scores have NAME SCORE per line")
-    titles = [title.strip().strip('"').lower() for title in first.split(",")]
-    rows = _from_csv(lines, name) if {"system", "score"} <= set(titles) else _from_lines(lines, name)
     scores: dict[str, float] = {}
     seen: dict[str, int] = {}
-    for number, system, text in rows:
-        score = finite(text)
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or _BORDER.fullmatch(line):
+            continue
+        match = _SCORE.fullmatch(line)
+        if match is None:
+            raise DataError(f"{name}:{number}: a line must be NAME SCORE (LOW, HIGH) or plus signs, not {shown(line)}")
+        system, score = match["name"], finite(match["score"])
         if score is None:
-            raise DataError(f"{name}:{number}: the score must be a finite number, not {shown(text)}")
+            raise DataError(f"{name}:{number}: the score must be a finite number, not {shown(match['score'])}")
         if system in scores:
             raise DataError(
                 f"{name}:{number}: the system {shown(system)} has a score in line {seen[system]} already; "
@@ -94,31 +94,6 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     if not scores:
         raise DataError(f"{name} has no scores; official scores have NAME SCORE per line")
     return scores
-
-
-def _from_lines(lines: list[str], name: str) -> Iterator[tuple[int, str, str]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or _BORDER.fullmatch(line):
-            continue
-        match = _SCORE.fullmatch(line)
-        if match is None:
-            raise DataError(f"{name}:{number}: a line must be NAME SCORE (LOW, HIGH) or plus signs, not {shown(line)}")
-        yield number, match["name"], match["score"]
-
-
-def _from_csv(lines: list[str], name: str) -> Iterator[tuple[int, str, str]]:
-    rows = delimited_rows((f"{line}\n" for line in lines), name, ",")
-    line, header = next(rows)
-    titles = [title.strip().lower() for title in header]
-    for title in ("system", "score"):
-        if titles.count(title) > 1:
-            raise DataError(f"{name}:{line}: there are {titles.count(title)} columns {title}; leave only one of them")
-    system, score = titles.index("system"), titles.index("score")
-    for number, row in rows:
-        check_width(row, header, f"{name}:{number}")
-        if not row[system].strip():
-            raise DataError(f"{name}:{number}: the system is empty; every line names one")
-        yield number, row[system], row[score]
 
 
 def read_assessments(path: PathLike) -> list[float]:
@@ -163,6 +138,7 @@ COLUMNS = (
 )  # fmt: skip
 
 NOT_RANKED = -1
+_AT_ONCE = 1 << 10  # rows at once: they stay in the CPU cache, and few strings live at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -464,29 +440,29 @@ class _Gathered:
 
 
 def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
-    line, header, pieces = delimited_columns(lines, name, delimiter)
-    places = _places(header, f"{name}:{line}") if header else []
-    if not places:
+    rows = delimited_rows(lines, name, delimiter)
+    line, header = next(rows, (1, []))
+    if not header:
         raise DataError(f"{name} is empty; its first line must name the columns {', '.join(COLUMNS)}")
+    places = _places(header, f"{name}:{line}")
     gathered = _Gathered(name)
-    for numbers, columns in pieces:
+    while piece := list(islice(rows, _AT_ONCE)):
+        numbers, cells = zip(*piece, strict=True)
+        for number, row in piece:
+            check_width(row, header, f"{name}:{number}")
 
         def place(row: int, numbers: Sequence[int] = numbers) -> str:
             return f"{name}:{numbers[row]}"
 
+        columns = list(zip(*cells, strict=True))
         source, target, *others = (columns[index] for index in places)
         for languages in (source, target):
             if "" in languages:
                 raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
         pairs = list(map("-".join, zip(source, target, strict=True)))
-        gathered.add(dict(zip(_READ, [pairs, *map(_unguarded, others)], strict=True)), place)
+        names = [list(map(unguarded, column)) for column in others]
+        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), place)
     return gathered.rankings()
-
-
-def _unguarded(values: Sequence[str]) -> Sequence[str]:
-    """Return names without the apostrophe that keeps spreadsheets from running them."""
-    names = {each: unguarded(each) for each in set(values)}
-    return values if all(name == plain for name, plain in names.items()) else [names[each] for each in values]
 
 
 def _places(header: Sequence[str], place: str) -> list[int]:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES, check_kind, check_storable
 from trubleu.errors import DataError, UsageError, nearest, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, guarded, number, table_writer, unguarded
+from trubleu.files.delimited import guarded, number, table_writer
 from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.parquet import FRAME, Table, is_parquet, read_parquet, table_of, write_parquet
+from trubleu.files.parquet import is_parquet, read_parquet, table_of, write_parquet
 from trubleu.files.paths import format_of, format_to_write, name_of
-from trubleu.files.tables import find_fields, is_table_name, table_rows, tell_fields
+from trubleu.files.tables import Table, find_fields, read_table, table_rows, tell_fields, text_rows
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from trubleu.data.reference_files import Kind
     from trubleu.files.parquet import Frame
@@ -147,69 +148,45 @@ def find_columns(
     return layout
 
 
-def widened(columns: Mapping[str, Sequence[Any]], layout: RatingColumns) -> dict[str, Sequence[Any]]:
-    """Give the fields their own names, and every score of a row of a wide table a row of its own."""
+def long_table(table: Table, layout: RatingColumns) -> Table:
+    """Give the fields their own names, and every score of a row of a wide table a row of its own.
+
+    Raises
+    ------
+    DataError
+        If a column that is required is missing.
+    """
+    table.require(*_required(layout))
+    named = {field: table.columns[title] for field, title in layout.fields.items() if title in table.columns}
     if not layout.scores:
-        return {field: columns[column] for field, column in layout.fields.items() if column in columns}
+        return replace(table, columns=named)
     count = len(layout.scores)
     long: dict[str, Sequence[Any]] = {
-        field: [value for value in columns[column] for _ in range(count)]
-        for field, column in layout.fields.items()
-        if column in columns
+        field: [value for value in column for _ in range(count)] for field, column in named.items()
     }
-    scores = zip(*(columns[title] for title in layout.scores), strict=True)
+    scores = zip(*(table.columns[title] for title in layout.scores), strict=True)
     long["score"] = [score for row in scores for score in row]
-    long[layout.titled] = list(layout.scores) * (len(long["score"]) // count)
-    return long
+    long[layout.titled] = list(layout.scores) * table.height
+    places = [f"{table.place(row)}, column {title}" for row in range(table.height) for title in layout.scores]
+    found = replace(table, columns=long, height=len(places), places=places)
+    # Not everybody rates everything.
+    return found if layout.titled == "aspect" else found.take([score != "" for score in long["score"]])
 
 
-class RawRatings(NamedTuple):
-    """Columns as they were found, where they come from, and how to name one of their rows."""
-
-    columns: dict[str, Sequence[Any]]
-    source: str
-    place: Callable[[int], str]
-
-    @classmethod
-    def of_columns(
-        cls, columns: Mapping[str, Sequence[Any]], layout: RatingColumns, source: str, place: Callable[[int], str]
-    ) -> RawRatings:
-        """Take the columns of a table, long or wide."""
-        if not layout.scores:
-            return cls(widened(columns, layout), source, place)
-        count = len(layout.scores)
-
-        def in_column(row: int) -> str:
-            return f"{place(row // count)}, column {layout.scores[row % count]}"
-
-        raw = cls(widened(columns, layout), source, in_column)
-        # Not everybody rates everything.
-        return raw if layout.titled == "aspect" else raw.take([score != "" for score in raw.columns["score"]])
-
-    def take(self, kept: Sequence[bool]) -> RawRatings:
-        """Return some of the rows."""
-        rows = [row for row, keep in enumerate(kept) if keep]
-        columns: dict[str, Sequence[Any]] = {name: [each[row] for row in rows] for name, each in self.columns.items()}
-        return self._replace(columns=columns, place=lambda row: self.place(rows[row]))
-
-    @classmethod
-    def of_table(cls, table: Table, layout: RatingColumns) -> RawRatings:
-        """Take the columns of a table, none of the required ones missing."""
-        table.require(*(layout.fields[name] for name in layout.required if name in layout.fields), *layout.scores)
-        return cls.of_columns(table.columns, layout, table.source, table.place)
+def _required(layout: RatingColumns) -> list[str]:
+    return [*(layout.fields[name] for name in layout.required if name in layout.fields), *layout.scores]
 
 
-def frame_ratings(frame: Frame, layout: RatingColumns) -> RawRatings:
+def frame_ratings(frame: Frame, layout: RatingColumns) -> Table:
     """Take the ratings of a frame (see `Ratings.from_frame`)."""
-    return RawRatings.of_table(table_of(frame, layout.wanted(), FRAME), layout)
+    return long_table(table_of(frame, layout.wanted()), layout)
 
 
-def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumns) -> RawRatings:
+def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumns) -> Table:
     """Put records, each with its place, into columns."""
-    required = [layout.fields[name] for name in layout.required if name in layout.fields] + list(layout.scores)
-    columns: dict[str, list[Any]] = {name: [] for name in layout.wanted()}
-    places: list[str] = []
-    for place, record in records:
+    required = _required(layout)
+    found = list(records)
+    for place, record in found:
         if not isinstance(record, Mapping):
             raise DataError(
                 f"{place}: a rating must be a mapping with the fields {some(required)}, not {shown(record)}"
@@ -217,10 +194,8 @@ def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumn
         for name in required:
             if name not in record:
                 raise DataError(f"{place}: the field {name} is missing; a rating has {some(required)}")
-        for name, column in columns.items():
-            column.append(record.get(name))
-        places.append(place)
-    return RawRatings.of_columns(columns, layout, source, places.__getitem__)
+    columns = {name: [record.get(name) for _, record in found] for name in layout.wanted()}
+    return long_table(Table(source, tuple(columns), columns, len(found), [place for place, _ in found]), layout)
 
 
 def read_ratings(
@@ -231,79 +206,64 @@ def read_ratings(
     only: Collection[str] | None = None,
     *,
     means: bool = False,
-) -> RawRatings:
+) -> Table:
     """Read a file of ratings (see `Ratings.read`); ``means`` allows tables without raters."""
     name = name_of(path)
     required = tuple(name for name in REQUIRED if name != "system" or system is None)
-
-    def found(header: Sequence[str], place: str) -> RatingColumns:
-        if not header:
-            raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
-        named = [each for each in required if each != "rater" or not means]
-        layout = find_columns(header, columns, aspects, place, named)
-        if layout.guessed and only is not None and set(only) <= set(layout.scores):
-            return layout._replace(scores=tuple(title for title in layout.scores if title in only))
-        return layout
-
     layout = RatingColumns.given(columns, aspects)._replace(required=required)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
-            raw = RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
-        elif is_table_name(name):
-            raw = _tabular(table_rows(stream, name), name, found)
+            raw = long_table(read_parquet(stream, name, layout.wanted()), layout)
+        elif format_of(name) == "xlsx":
+            raw = _tabular(table_rows(stream, name), name, required, columns, aspects, only, means)
         else:
             lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
             first = next(lines, "")
             lines = chain([first], lines) if first else lines
-            form = format_of(name) or ("jsonl" if first.lstrip().startswith("{") else "tsv" if "\t" in first else "csv")
-            if form == "jsonl":
+            if format_of(name) == "jsonl" or (format_of(name) is None and first.lstrip().startswith("{")):
                 raw = gather(parse_objects(lines, name), name, layout)
             else:
-                delimited = delimited_rows(lines, name, "\t" if form == "tsv" else ",")
-                raw = _tabular(((f"{name}:{number}", row) for number, row in delimited), name, found)
-    if system is not None:
-        named = raw.columns.get("system") or [None] * len(raw.columns["item"])
-        raw.columns["system"] = [system if each is None else each for each in named]
-    return raw
+                raw = _tabular(text_rows(lines, name), name, required, columns, aspects, only, means)
+    if system is None:
+        return raw
+    named = raw.columns.get("system") or [None] * raw.height
+    return replace(raw, columns={**raw.columns, "system": [system if each is None else each for each in named]})
 
 
 def _tabular(
-    rows: Iterator[tuple[str, list[str]]], name: str, found: Callable[[Sequence[str], str], RatingColumns]
-) -> RawRatings:
+    rows: Iterator[tuple[str, list[str]]],
+    name: str,
+    required: Sequence[str],
+    columns: Mapping[str, str] | None,
+    aspects: Sequence[str] | None,
+    only: Collection[str] | None,
+    means: bool,
+) -> Table:
     """Take ratings of rows with their places, the titles first, by which columns are found."""
-    first, header = next(rows, ("", []))
-    header = [title.strip() for title in header]
-    layout = found(header, first)
-    places: list[str] = []
-    wanted = [(title, header.index(title)) for title in layout.wanted()]
-    columns: dict[str, list[Any]] = {title: [] for title, _ in wanted}
-    scores = {layout.fields.get("score"), *layout.scores}
-    for place, row in rows:
-        check_width(row, header, place)
-        for title, index in wanted:
-            columns[title].append(number(row[index]) if title in scores else unguarded(row[index]))
-        places.append(place)
-    if layout.guessed:
-        for title in layout.scores:
-            _check_guess(columns[title], title, places.__getitem__)
-    means = "rater" not in layout.fields and layout.titled != "rater"
+    table = read_table(rows, name, f" {some(required)}")
+    named = [each for each in required if each != "rater" or not means]
+    first = f"{name}: row 1" if format_of(name) == "xlsx" else f"{name}:1"
+    layout = find_columns(table.names, columns, aspects, first, named)
+    if layout.guessed and only is not None and set(only) <= set(layout.scores):
+        layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
+    scores = [*filter(None, [layout.fields.get("score")]), *layout.scores]
+    table = replace(
+        table, columns={**table.columns, **{each: list(map(number, table.columns[each])) for each in scores}}
+    )
+    for title in layout.scores if layout.guessed else ():
+        for row, value in enumerate(table.columns[title]):
+            if isinstance(value, str):
+                raise DataError(
+                    f"{table.place(row)}: the column {title} holds {shown(value)}, but without a column score every "
+                    "other column must hold the scores of an aspect; name the column of scores (--columns "
+                    "score=TITLE), say which are aspects (--aspect NAME), or take this one out"
+                )
+    unnamed = "rater" not in layout.fields and layout.titled != "rater"
     told: dict[str, tuple[str, ...]] = {field: (title,) for field, title in layout.fields.items()}
     told |= {f"{layout.titled}s": layout.scores} if layout.scores else {}
-    tell_fields(told, name, ", each score the mean of unnamed raters" if means else "")
-    raw = RawRatings.of_columns(columns, layout, name, places.__getitem__)
-    if means:
-        raw.columns["rater"] = [MEAN] * len(raw.columns["score"])
-    return raw
-
-
-def _check_guess(values: Sequence[Any], title: str, place: Callable[[int], str]) -> None:
-    for row, value in enumerate(values):
-        if isinstance(value, str):
-            raise DataError(
-                f"{place(row)}: the column {title} holds {shown(value)}, but without a column score every other column "
-                "must hold the scores of an aspect; name the column of scores (--columns score=TITLE), say which are "
-                "aspects (--aspect NAME), or take this one out"
-            )
+    tell_fields(told, name, ", each score the mean of unnamed raters" if unnamed else "")
+    raw = long_table(table, layout._replace(required=()))
+    return replace(raw, columns={**raw.columns, "rater": [MEAN] * raw.height}) if unnamed else raw
 
 
 def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 from trubleu.data.rating_files import (
     FIELDS,
     RatingColumns,
-    RawRatings,
     frame_ratings,
     gather,
     ratings_frame,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from trubleu.data.reference_files import Kind
     from trubleu.files.parquet import Frame
     from trubleu.files.paths import PathLike
+    from trubleu.files.tables import Table
 
 
 def check_scale(scale: Any) -> None:
@@ -123,15 +123,10 @@ def in_pair(system: str, shown_pair: str | None, pair: str, *, any_pair: bool) -
         return pair.startswith(f"{system}:") or pair.endswith(f":{system}")
     if shown_pair is None:
         return False
-    if shown_pair == pair:
-        return True
     # Not split at the colon: the name of a system may hold one.
-    turned = []
-    if shown_pair.startswith(f"{system}:"):
-        turned.append(f"{shown_pair.removeprefix(f'{system}:')}:{system}")
-    if shown_pair.endswith(f":{system}"):
-        turned.append(f"{system}:{shown_pair.removesuffix(f':{system}')}")
-    return pair in turned
+    others = [shown_pair.removeprefix(f"{system}:")] if shown_pair.startswith(f"{system}:") else []
+    others += [shown_pair.removesuffix(f":{system}")] if shown_pair.endswith(f":{system}") else []
+    return any(pair in (shown_pair, f"{other}:{system}", f"{system}:{other}") for other in others)
 
 
 def mean_of_means(totals: Sequence[tuple[Score, int]]) -> Fraction:
@@ -577,8 +572,8 @@ class Ratings:
             object.__setattr__(self, name, tuple(settled))
 
     @classmethod
-    def _from_raw(cls, raw: RawRatings, scale: tuple[float, float] | None, repeats: Repeats) -> Ratings:
-        columns: dict[str, Any] = raw.columns
+    def _from_raw(cls, raw: Table, scale: tuple[float, float] | None, repeats: Repeats) -> Ratings:
+        columns: Mapping[str, Any] = raw.columns
         return cls(**columns, scale=scale, source=raw.source, repeats=repeats, place=raw.place)
 
 
@@ -602,6 +597,6 @@ def _among(column: Sequence[Any], name: str, wanted: str | Collection[str], sour
     return [each in values if isinstance(each, str) else each is not None for each in column]
 
 
-def _of_aspects(raw: RawRatings, wanted: Collection[str]) -> RawRatings:
+def _of_aspects(raw: Table, wanted: Collection[str]) -> Table:
     kept = _among(raw.columns.get("aspect") or (), "aspect", wanted, raw.source)
     return raw.take(kept)

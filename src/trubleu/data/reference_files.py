@@ -1,15 +1,15 @@
 """Readers and writers of references: JSON lines, Parquet, frames, and parallel files with one reference per line.
 
-JSON lines, Parquet and frames all pass through here, so that a rule about a field is written once.
-
-What is usual passes here: texts, numbers from -1 to 1 as weights, nothing missing that is needed. Anything else,
-mistakes above all, is left to the checks of `trubleu.data.reference_files`, which go row by row and can name the row.
+JSON lines, tables, Parquet and frames become columns of references, which are checked in one place.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import chain, compress, pairwise, repeat
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate, chain, compress, count, pairwise, repeat
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from trubleu.data.weights import (
     weight_from_ratings,
     weight_on_scale,
     weight_problem,
+    weights_array,
 )
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import comma_hint, finite
@@ -29,7 +30,7 @@ from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
 from trubleu.files.paths import PathLike, base_name, check_standard_input_once, name_of
-from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, tell_fields
+from trubleu.files.tables import check_no_table, is_table_name, read_table, table_rows, tell_fields
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.optional_deps import pandas_module, polars_module
@@ -42,9 +43,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from trubleu.data.references import References, Segment
-    from trubleu.files.parquet import Frame, Table
-    from trubleu.files.tables import TextTable
+    from trubleu.files.parquet import Frame
+    from trubleu.files.tables import Table
 
+
+_AT_ONCE: Final = 1 << 16  # references that are checked together
+_MISSING: Final = object()
 
 Rated: TypeAlias = tuple[tuple[str | None, float], ...]
 """The ratings of a text: who gave each, if that is known, and its value from -1 to 1."""
@@ -188,52 +192,66 @@ def context_field(record: Mapping[str, Any], place: str) -> tuple[str, ...] | No
     return tuple(context)
 
 
-def weight_field(item: Mapping[str, Any], place: str, path: str = "") -> float:
-    """Return the weight that an item's weight and ratings agree on, NaN if it is not rated yet."""
-    weight = item.get("weight")
-    if type(weight) is float and -1 <= weight <= 1 and "ratings" not in item:
-        return weight  # by far the most frequent case, first
+Where: TypeAlias = Callable[[int], tuple[str, str]]
+"""The place of a reference, and the path that leads to it inside the line or row."""
+
+
+def _checked_items(given: Mapping[str, Sequence[Any]], where: Where) -> tuple[list[Any], ...]:
+    """Check columns of references: texts, weights, their errors and ratings, and origins; no row is looked at alone
+    unless it has ratings or something is wrong.
+    """
+    texts = given["text"]
+    text, weight, weight_se, ratings, raters, origin, rated = (
+        given.get(name, [None] * len(texts)) for name in (*REFERENCE_FIELDS, "rated")
+    )
+    if (at := _first_other(texts, str)) is not None:
+        text_field({} if texts[at] is _MISSING else {"text": texts[at]}, "text", *where(at))
+    if (at := _first_other(origin, str, NoneType)) is not None:
+        optional_text({"origin": origin[at]}, "origin", *where(at))
+    array = weights_array(weight) if _first_other(ratings, NoneType) is None else None
+    weights = map(_weight_of, weight, ratings, map(where, count())) if array is None else array.tolist()
+    errors = (math.nan if error is None else _error_of(error, *where(at)) for at, error in enumerate(weight_se))
+    known = (_rated(ratings[at], raters[at], *where(at)) if ratings[at] else rated[at] for at in range(len(texts)))
+    return list(text), list(weights), list(errors), list(known), list(origin)
+
+
+def _first_other(values: Sequence[Any], *kinds: type) -> int | None:
+    """Return where the first value of another type is, if there is one."""
+    if set(map(type, values)) <= {*kinds}:
+        return None
+    return next(at for at, value in enumerate(values) if type(value) not in kinds)
+
+
+def _weight_of(weight: Any, ratings: Any, where: tuple[str, str]) -> float:
+    """Return the weight that a reference's weight and ratings agree on, NaN if it is not rated yet."""
+    place, path = where
     if weight is not None:
         if type(weight) is not float and type(weight) is not int:
             raise DataError(f"{place}: {path}weight must be a number from -1 to 1 or null, not {kind_of(weight)}")
         if problem := weight_problem(weight, "write null for a reference that is not rated yet"):
             raise DataError(f"{place}: {path}weight {problem}")
-    ratings = item.get("ratings")
-    if not ratings and (ratings is None or type(ratings) is list):
+    if ratings is None or ratings == []:
         return math.nan if weight is None else float(weight)
     if type(ratings) is not list:
         raise DataError(f"{place}: {path}ratings must be an array of integers from 1 to 5, not {kind_of(ratings)}")
     if problem := ratings_problem(ratings):
         raise DataError(f"{place}: {path}ratings {problem}")
-    if weight is None:
-        return weight_from_ratings(ratings)
-    if not agrees(weight, ratings):
+    if weight is not None and not agrees(weight, ratings):
         raise DataError(
             f"{place}: {path}weight is {shown(weight)} but its ratings give {weight_from_ratings(ratings):.6g}; "
             "correct one of them or leave the weight out"
         )
-    return float(weight)
+    return weight_from_ratings(ratings) if weight is None else float(weight)
 
 
-def error_field(item: Mapping[str, Any], place: str, path: str = "") -> float:
-    """Return the standard error of an item's weight, NaN if it is not given."""
-    error = item.get("weight_se")
-    if error is None:
-        return math.nan
+def _error_of(error: Any, place: str, path: str) -> float:
     if (type(error) is not float and type(error) is not int) or not 0 <= error <= 1:
         told = shown(error) if type(error) in (float, int) else kind_of(error)
         raise DataError(f"{place}: {path}weight_se must be a number from 0 to 1 or null, not {told}")
     return float(error)
 
 
-def rated_field(item: Mapping[str, Any], place: str, path: str = "") -> Rated | None:
-    """Return who rated an item and how, None if that is not known; ratings themselves are checked with the weight."""
-    if rated := item.get("rated"):  # of a table, on whatever scale
-        return rated  # type: ignore[no-any-return]
-    ratings = item.get("ratings")
-    if not ratings:
-        return None
-    raters = item.get("raters")
+def _rated(ratings: Sequence[int], raters: Any, place: str, path: str) -> Rated:
     if raters is None:
         raters = [None] * len(ratings)
     elif type(raters) is not list or len(raters) != len(ratings) or not all(type(each) is str for each in raters):
@@ -244,7 +262,7 @@ def rated_field(item: Mapping[str, Any], place: str, path: str = "") -> Rated | 
 
 
 class SegmentCollector:
-    """Checks records one by one, each with its place, and lays them flat.
+    """Checks records, each with its place, and lays them flat.
 
     Parameters
     ----------
@@ -254,33 +272,16 @@ class SegmentCollector:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._texts: list[str] = []
-        self._weights: list[float] = []
-        self._errors: list[float] = []
-        self._ratings: list[Rated | None] = []
-        self._origins: list[str | None] = []
-        self._ends = [0]
         self._places: dict[str, str] = {}
         self._messages: list[str | None] = []
         self._contexts: list[tuple[str, ...] | None] = []
+        self._items: list[Any] = []  # references that were not looked at yet
+        self._ends = [0]
+        self._checked: tuple[list[Any], ...] = ([], [], [], [], [])
         self._weighted = False
 
     def add(self, record: Mapping[str, Any], place: str, default_id: str) -> None:
         """Add a segment from a record that holds an array of ``references``."""
-        self.begin(record, place, default_id)
-        for index, item in enumerate(_items(record, place)):
-            path = f"references[{index}]."
-            if type(item) is str:
-                item = {"text": item}
-            if type(item) is not dict:
-                raise DataError(
-                    f'{place}: {path[:-1]} must be a string or an object with a "text", not {kind_of(item)}'
-                )
-            self.add_reference(item, place, path)
-        self.end()
-
-    def begin(self, record: Mapping[str, Any], place: str, default_id: str) -> None:
-        """Begin a segment; `add_reference` and `end` follow."""
         given = id_field(record, place)
         identity = default_id if given is None else given
         if (first := self._places.setdefault(identity, place)) is not place:
@@ -289,41 +290,61 @@ class SegmentCollector:
             )
         self._messages.append(optional_text(record, "message", place))
         self._contexts.append(context_field(record, place))
+        items = _items(record, place)
+        self._items += items
+        self._ends.append(self._ends[-1] + len(items))
+        if len(self._items) >= _AT_ONCE:
+            self._check()
 
-    def add_reference(self, item: Mapping[str, Any], place: str, path: str = "") -> None:
-        """Add a reference to the segment that was begun."""
-        self._texts.append(text_field(item, "text", place, path))
-        self._origins.append(optional_text(item, "origin", place, path))
-        self._weights.append(weight_field(item, place, path))
-        self._errors.append(error_field(item, place, path))
-        self._ratings.append(rated_field(item, place, path))
-        self._weighted = self._weighted or "weight" in item or "ratings" in item
+    def _check(self) -> None:
+        before = len(self._checked[0])
+        items: list[Any] = [{"text": item} if type(item) is str else item for item in self._items]
+        self._items = []
+        places: list[str] = []
 
-    def end(self) -> None:
-        """End the segment that was begun."""
-        self._ends.append(len(self._texts))
+        def where(at: int) -> tuple[str, str]:
+            places[:] = places or self._places.values()
+            segment = bisect_right(self._ends, before + at) - 1
+            return places[segment], f"references[{before + at - self._ends[segment]}]."
+
+        if (at := _first_other(items, dict)) is not None:
+            place, path = where(at)
+            raise DataError(
+                f'{place}: {path[:-1]} must be a string or an object with a "text", not {kind_of(items[at])}'
+            )
+        columns = {name: [item.get(name) for item in items] for name in REFERENCE_FIELDS}
+        columns["text"] = [item.get("text", _MISSING) for item in items]
+        for column, more in zip(self._checked, _checked_items(columns, where), strict=True):
+            column += more
+        self._weighted = self._weighted or any("weight" in item or "ratings" in item for item in items)
 
     def columns(self) -> Columns:
         """Return all that was added."""
-        return Columns(
-            tuple(self._texts),
-            np.array(self._ends, dtype=np.int64),
-            np.array(self._weights, dtype=np.float64) if self._weighted else None,
-            self._weight_errors(),
-            unless_all_none(self._ratings),
-            tuple(self._places),
-            unless_all_none(self._origins),
-            unless_all_none(self._messages),
-            unless_all_none(self._contexts),
-            self._source,
-        )
+        self._check()
+        heads = tuple(self._places), self._messages, self._contexts
+        return _flat_columns(self._ends, heads, self._checked, self._weighted, self._source)
 
-    def _weight_errors(self) -> NDArray[np.float64] | None:
-        """Return the standard errors that were given, or else follow from ratings; None if there are none."""
-        errors = np.array(self._errors, dtype=np.float64)
-        estimated = weight_errors([[value for _, value in rated or ()] for rated in self._ratings])
-        errors = np.where(np.isnan(errors), estimated, errors)
-        return None if np.isnan(errors).all() else errors
+
+def _flat_columns(
+    ends: Sequence[int], heads: tuple[Any, Any, Any], items: tuple[list[Any], ...], weighted: bool, source: str
+) -> Columns:
+    ids, messages, contexts = heads
+    texts, weights, errors, rated, origins = items
+    # Standard errors that were given, or else follow from ratings.
+    found = np.array(errors, dtype=np.float64)
+    found = np.where(np.isnan(found), weight_errors([[value for _, value in each or ()] for each in rated]), found)
+    return Columns(
+        tuple(texts),
+        np.array(ends, dtype=np.int64),
+        np.array(weights, dtype=np.float64) if weighted else None,
+        None if np.isnan(found).all() else found,
+        unless_all_none(rated),
+        ids,
+        unless_all_none(origins),
+        unless_all_none(messages),
+        unless_all_none(contexts),
+        source,
+    )
 
 
 def _items(record: Mapping[str, Any], place: str) -> list[Any]:
@@ -373,101 +394,6 @@ def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: b
             stream.write(json_line(record) + "\n")
 
 
-def usual_segments(frame: pl.DataFrame, source: str) -> Columns | None:
-    """Return the columns of a frame in either form (see `References.from_frame`), None if rows must be looked at."""
-    if "references" not in frame.columns:  # one row per reference
-        nested = _nest(frame)
-        if nested is None:
-            return None
-        frame = nested
-    if "id" in frame.columns and frame.schema["id"].is_integer():
-        frame = frame.with_columns(frame.get_column("id").cast(polars_module().String))
-    ids = _texts(frame, "id", required=True)
-    messages = _texts(frame, "message")
-    contexts = _contexts(frame)
-    items = _polars_items(frame)
-    if ids is None or messages is None or contexts is None or items is None or len(set(ids)) < len(ids):
-        return None
-    texts, origins = _texts(items, "text", required=True), _texts(items, "origin")
-    weights = None if "weight_se" in items.columns else _polars_weights(items)
-    if texts is None or origins is None or weights is None:
-        return None
-    return Columns(
-        tuple(texts),
-        np.concatenate(([0], frame.get_column("references").list.len().to_numpy().cumsum())).astype(np.int64),
-        weights if {"weight", "ratings"} & set(items.columns) and items.height else None,
-        None,
-        None,
-        tuple(ids),
-        unless_all_none(origins),
-        unless_all_none(messages),
-        unless_all_none(contexts),
-        source,
-    )
-
-
-def _nest(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Turn one row per reference into one row per segment, unless rows of a segment could contradict each other."""
-    polars = polars_module()
-    if not {"id", "text"} <= set(frame.columns) or {"message", "context"} & set(frame.columns):
-        return None
-    fields = [name for name in frame.columns if name != "id"]
-    return frame.group_by("id", maintain_order=True).agg(polars.struct(fields).alias("references"))
-
-
-def _polars_items(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the references of all segments, one per row, if each segment has some."""
-    polars = polars_module()
-    column = frame.get_column("references")
-    if not isinstance(column.dtype, polars.List) or not isinstance(column.dtype.inner, polars.Struct):
-        return None
-    if column.null_count() or (frame.height and column.list.len().min() == 0):
-        return None
-    items = column.explode()
-    return None if items.null_count() else items.struct.unnest()
-
-
-def _texts(frame: pl.DataFrame, name: str, *, required: bool = False) -> list[Any] | None:
-    """Return a column of strings, all None if it is not there; no column if it holds anything else."""
-    polars = polars_module()
-    if name not in frame.columns:
-        return None if required else [None] * frame.height
-    column = frame.get_column(name)
-    if column.dtype == polars.Null and not required:
-        return column.to_list()
-    if column.dtype != polars.String or (required and column.null_count()):
-        return None
-    return column.to_list()
-
-
-def _contexts(frame: pl.DataFrame) -> list[tuple[str, ...] | None] | None:
-    """Return the turns before each message, None instead of one that is not known; no column if a turn is null."""
-    polars = polars_module()
-    if "context" not in frame.columns:
-        return [None] * frame.height
-    column = frame.get_column("context")
-    if column.dtype != polars.List(polars.String) or column.list.eval(polars.element().is_null()).list.any().any():
-        return None
-    return [None if context is None else tuple(context) for context in column.to_list()]
-
-
-def _polars_weights(items: pl.DataFrame) -> NDArray[np.float64] | None:
-    """Return weights, NaN where there is none; no column if one may be wrong or ratings may disagree with it."""
-    polars = polars_module()
-    if "ratings" in items.columns and items.get_column("ratings").null_count() < items.height:
-        return None
-    if "weight" not in items.columns:
-        return np.full(items.height, np.nan)
-    column = items.get_column("weight")
-    if not (column.dtype.is_float() or column.dtype.is_integer() or column.dtype == polars.Null):
-        return None
-    numbers = column.cast(polars.Float64)
-    if numbers.is_nan().any() or (numbers.abs() > 1).any():
-        return None
-    weights: NDArray[np.float64] = numbers.fill_null(np.nan).to_numpy()
-    return weights
-
-
 Kind: TypeAlias = Literal["polars", "pandas"]
 KINDS: tuple[Kind, ...] = ("polars", "pandas")
 
@@ -479,8 +405,6 @@ WANTED = (*SEGMENT_FIELDS, "references", *REFERENCE_FIELDS)
 
 def segments_from_table(table: Table) -> Columns:
     """Make references of a table in either form (see `References.from_frame`)."""
-    if table.polars is not None and (usual := usual_segments(table.polars, table.source)) is not None:
-        return usual
     if "references" in table.columns:
         return _from_nested(table)
     if "text" in table.columns:
@@ -493,45 +417,53 @@ def segments_from_table(table: Table) -> Columns:
 
 def _from_nested(table: Table) -> Columns:
     collector = SegmentCollector(table.source)
-    for row, record in enumerate(table.rows()):
-        collector.add(record, table.place(row), table.default_id(row))
+    for row, (place, record) in enumerate(table.rows()):
+        collector.add(record, place, table.default_id(row))
     return collector.columns()
 
 
 def _from_long(table: Table) -> Columns:
     table.require("id")
     identities = [id_field({"id": value}, table.place(row)) for row, value in enumerate(table.columns["id"])]
-    return _grouped(table.columns, identities, [table.place(row) for row in range(table.height)], table.source)
+    return _grouped(table.columns, identities, table.place, table.source)
 
 
 def _grouped(
-    columns: Mapping[str, Sequence[Any]], identities: Sequence[str | None], places: Sequence[str], source: str
+    columns: Mapping[str, Sequence[Any]],
+    identities: Sequence[str | None],
+    place: Callable[[int], str],
+    source: str,
 ) -> Columns:
     """Make references of columns with one row per reference; rows with the same id are of one segment."""
     groups: dict[str, list[int]] = {}
     for row, identity in enumerate(identities):
         if identity is None:
-            raise DataError(f"{places[row]}: the id is empty; every row names the segment that its text belongs to")
+            raise DataError(f"{place(row)}: the id is empty; every row names the segment that its text belongs to")
         groups.setdefault(identity, []).append(row)
-    names = [name for name in (*REFERENCE_FIELDS, "rated") if name in columns]
-    items = list(zip(*(columns[name] for name in names), strict=True))
-    collector = SegmentCollector(source)
-    for identity, rows in groups.items():
-        record = {name: _common(columns[name], name, rows, places) for name in SEGMENT_FIELDS[1:] if name in columns}
-        collector.begin(record | {"id": identity}, places[rows[0]], identity)
-        for row in rows:
-            collector.add_reference(dict(zip(names, items[row], strict=True)), places[row])
-        collector.end()
-    return collector.columns()
+    order = list(chain.from_iterable(groups.values()))
+    messages, contexts = (
+        [_common(columns.get(name), name, rows, place) for rows in groups.values()] for name in ("message", "context")
+    )
+    for rows, message, context in zip(groups.values(), messages, contexts, strict=True):
+        optional_text({"message": message}, "message", place(rows[0]))
+        context_field({"context": context}, place(rows[0]))
+    given = {name: [columns[name][row] for row in order] for name in (*REFERENCE_FIELDS, "rated") if name in columns}
+    items = _checked_items(given, lambda at: (place(order[at]), ""))
+    ends = [0, *accumulate(map(len, groups.values()))]
+    weighted = bool(order) and not given.keys().isdisjoint(("weight", "ratings"))
+    turns = [None if each is None else tuple(each) for each in contexts]
+    return _flat_columns(ends, (tuple(groups), messages, turns), items, weighted, source)
 
 
-def _common(column: Sequence[Any], name: str, rows: Sequence[int], places: Sequence[str]) -> Any:
+def _common(column: Sequence[Any] | None, name: str, rows: Sequence[int], place: Callable[[int], str]) -> Any:
     """Return what the rows of a segment say of it; those that leave it out agree with any other."""
+    if column is None:
+        return None
     given = [row for row in rows if column[row] is not None]
     for row in given:
         if column[row] != column[given[0]]:
             raise DataError(
-                f"{places[row]}: {name} is not that of {base_name(places[given[0]])}, which has the same id; "
+                f"{place(row)}: {name} is not that of {base_name(place(given[0]))}, which has the same id; "
                 "give all rows of a segment the same, or none"
             )
     return column[given[0]] if given else None
@@ -541,54 +473,46 @@ def segments_to_frame(segments: References, kind: Kind, *, long: bool) -> Frame:
     """Make a frame of references (see `References.to_frame`)."""
     check_kind(kind)
     _check_storable(segments)
-    return (_to_polars if kind == "polars" else _to_pandas)(segments, long)
+    contexts = segments.contexts and [None if context is None else list(context) for context in segments.contexts]
+    heads = _present(id=segments.ids, context=contexts, message=segments.messages)
+    weights, errors = (
+        numbers if numbers is None else [None if each != each else each for each in numbers.tolist()]
+        for numbers in (segments.weights, segments.weight_errors)
+    )
+    items = _present(text=segments.texts, weight=weights, weight_se=errors, origin=segments.origins)
+    return (_to_polars if kind == "polars" else _to_pandas)(heads, items, segments, long)
 
 
-def _to_polars(segments: References, long: bool) -> pl.DataFrame:
+def _present(**columns: Sequence[Any] | None) -> dict[str, list[Any]]:
+    return {name: list(column) for name, column in columns.items() if column is not None}
+
+
+def _to_polars(
+    heads: dict[str, list[Any]], items: dict[str, list[Any]], segments: References, long: bool
+) -> pl.DataFrame:
     polars = polars_module()
+    numbers = dict.fromkeys(("weight", "weight_se"), polars.Float64)
+    types = {**dict.fromkeys((*heads, *items), polars.String), **numbers, "context": polars.List(polars.String)}
+    frame: pl.DataFrame
+    frame, flat = (polars.DataFrame(each, schema={name: types[name] for name in each}) for each in (heads, items))
     owners = np.repeat(np.arange(len(segments)), segments.reference_counts())
-    heads = {"id": polars.Series(segments.ids, dtype=polars.String)}
-    if segments.contexts is not None:
-        turns = [None if context is None else list(context) for context in segments.contexts]
-        heads["context"] = polars.Series(turns, dtype=polars.List(polars.String))
-    if segments.messages is not None:
-        heads["message"] = polars.Series(segments.messages, dtype=polars.String)
-    items = {"text": polars.Series(segments.texts, dtype=polars.String)}
-    if segments.weights is not None:
-        items["weight"] = polars.Series(segments.weights, dtype=polars.Float64).fill_nan(None)
-    if segments.weight_errors is not None:
-        items["weight_se"] = polars.Series(segments.weight_errors, dtype=polars.Float64).fill_nan(None)
-    if segments.origins is not None:
-        items["origin"] = polars.Series(segments.origins, dtype=polars.String)
-    frame: pl.DataFrame = polars.DataFrame(heads)
     if long:
-        return frame.select(polars.all().gather(owners)).hstack(list(polars.DataFrame(items)))
+        return frame.select(polars.all().gather(owners)).hstack(list(flat))
     # Every segment has a reference, so grouping gives a row for each of them, in their order.
-    nested = polars.DataFrame({"owner": owners, "references": polars.DataFrame(items).to_struct()})
+    nested = polars.DataFrame({"owner": owners, "references": flat.to_struct()})
     return frame.with_columns(nested.group_by("owner", maintain_order=True).agg("references").get_column("references"))
 
 
-def _to_pandas(segments: References, long: bool) -> pd.DataFrame:
-    heads: dict[str, Sequence[Any]] = {"id": segments.ids}
-    if segments.contexts is not None:
-        heads["context"] = [None if context is None else list(context) for context in segments.contexts]
-    if segments.messages is not None:
-        heads["message"] = segments.messages
-    items: dict[str, Sequence[Any]] = {"text": segments.texts}
-    for name, values in (("weight", segments.weights), ("weight_se", segments.weight_errors)):
-        if values is not None:
-            numbers = values.tolist()
-            items[name] = numbers if long else [None if number != number else number for number in numbers]
-    if segments.origins is not None:
-        items["origin"] = segments.origins
+def _to_pandas(
+    heads: dict[str, list[Any]], items: dict[str, list[Any]], segments: References, long: bool
+) -> pd.DataFrame:
     if long:
         counts = segments.reference_counts().tolist()
         columns = {name: list(chain.from_iterable(map(repeat, values, counts))) for name, values in heads.items()}
-        return pandas_module().DataFrame(columns | {name: list(values) for name, values in items.items()})
+        return pandas_module().DataFrame(columns | items)
     records = [dict(zip(items, values, strict=True)) for values in zip(*items.values(), strict=True)]
     references = [records[start:end] for start, end in pairwise(segments.offsets.tolist())]
-    columns = {name: list(values) for name, values in heads.items()}
-    return pandas_module().DataFrame(columns | {"references": references})
+    return pandas_module().DataFrame({**heads, "references": references})
 
 
 def _check_storable(segments: References) -> None:
@@ -639,58 +563,55 @@ RATING_TITLES: Final = {"ratings": r"(r|rater|ratings?|annotator|judge|worker|sc
 
 
 def references_of_table(
-    table: TextTable, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
+    table: Table, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
 ) -> Columns:
     """Make references of a table with a row per reference: id, text, and weight, score or one column per rater."""
-    place = f"{table.name}: the first row"
-    found = find_fields(table.titles, REFERENCE_TITLES, columns, place, RATING_TITLES)
-    if "text" not in found:
-        raise DataError(
-            f"{place} names no column of texts, only {some(table.titles)}; {table.remedy('--columns text=TITLE')}"
-        )
+    found = table.find(REFERENCE_TITLES, columns, RATING_TITLES)
     if "weight" in found and ("score" in found or "ratings" in found):
-        raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
-    text: dict[str, Sequence[Any]] = {"text": table.column(found["text"][0])}
+        raise DataError(
+            f"{table.source}: the first row has weights and ratings; say which to use, or take one out of the table"
+        )
+    text: dict[str, Sequence[Any]] = {"text": table.columns[found["text"][0]]}
     for field in ("message", "origin"):
         if field in found:
-            text[field] = [cell or None for cell in table.column(found[field][0])]
+            text[field] = [cell or None for cell in table.columns[found[field][0]]]
     weights, told = _table_weights(table, found, scale)
-    tell_fields(found, table.name, told)
+    tell_fields(found, table.source, told)
     if "id" in found:
-        identities = [cell if cell.strip() else None for cell in table.column(found["id"][0])]
+        identities = [cell if cell.strip() else None for cell in table.columns[found["id"][0]]]
     else:
-        identities = [f"{base_name(table.name)}:{row + 1}" for row in range(len(table.rows))]
-    return _grouped(text | weights, identities, table.places, table.name)
+        identities = [table.default_id(row) for row in range(table.height)]
+    return _grouped(text | weights, identities, table.place, table.source)
 
 
 def _table_weights(
-    table: TextTable, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
+    table: Table, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
 ) -> tuple[dict[str, Sequence[Any]], str]:
     """Return the columns of weights, standard errors and ratings, with None for what is not known, and the scale."""
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
     if field is None:
         if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.name} has no ratings; leave it out")
+            raise UsageError(f"--scale has no effect, because {table.source} has no ratings; leave it out")
         return {}, ""
     rows = _numbers(table, found[field])
     if field == "weight":
         if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.name} has weights, not ratings; leave it out")
+            raise UsageError(f"--scale has no effect, because {table.source} has weights, not ratings; leave it out")
         errors = _numbers(table, found.get("weight_se", ()))
         return {"weight": [_only(row) for row in rows], "weight_se": [_only(row) for row in errors]}, ""
     given = [number for row in rows for _, number in row]
     chosen = scale or guess_scale(given)
     if chosen is None:
         raise DataError(
-            f"{table.name}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
+            f"{table.source}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
             "--scale LOW:HIGH"
         )
-    for place, ratings in zip(table.places, rows, strict=True):
+    for row, ratings in enumerate(rows):
         for _, number in ratings:
             if not chosen[0] <= number <= chosen[1]:
                 raise DataError(
-                    f"{place}: the rating {number:g} is outside the scale from {chosen[0]:g} to {chosen[1]:g}; "
-                    "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
+                    f"{table.place(row)}: the rating {number:g} is outside the scale from {chosen[0]:g} to "
+                    f"{chosen[1]:g}; correct it, or say on which scale the ratings are: --scale LOW:HIGH"
                 )
     told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
     weights = [weight_on_scale([number for _, number in row], chosen) if row else None for row in rows]
@@ -705,17 +626,17 @@ def _only(row: Sequence[tuple[str, float]]) -> float | None:
     return row[0][1] if row else None
 
 
-def _numbers(table: TextTable, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
+def _numbers(table: Table, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
     """Return the numbers in some columns of each row, each with its title, without those of empty cells."""
-    rows: list[list[tuple[str, float]]] = [[] for _ in table.rows]
+    rows: list[list[tuple[str, float]]] = [[] for _ in range(table.height)]
     for title in titles:
-        for row, cell in enumerate(table.column(title)):
+        for row, cell in enumerate(table.columns[title]):
             if not cell.strip():
                 continue
             number = finite(cell)
             if number is None:
                 raise DataError(
-                    f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
+                    f"{table.place(row)}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
                 )
             rows[row].append((title, number))
     return rows
@@ -734,7 +655,7 @@ def read_any(
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_table_name(name):
-            return references_of_table(read_table(stream, name), columns, scale)
+            return references_of_table(read_table(table_rows(stream, name), name), columns, scale)
         if columns is not None or scale is not None:
             raise UsageError(f"--columns and --scale go with tables, and {name} is none; leave them out")
         if is_parquet(stream, name):

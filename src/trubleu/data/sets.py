@@ -464,9 +464,7 @@ def _summeval(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any
         ratings = []
         for place, record in parse_objects(iterate_lines(path), str(path)):
             item, system = _field(record, "id", str, place), _field(record, "model_id", str, place)
-            texts = _field(record, "references", list, place)
-            if not all(isinstance(text, str) for text in texts):
-                raise DataError(f"{place}: references must be an array of strings")
+            texts = _strings(record, "references", place)
             references[item] |= dict.fromkeys(text for text in texts if text.strip())
             # Articles are only in files that were paired with CNN/DailyMail.
             articles[item] = record.get("text") if isinstance(record.get("text"), str) else None
@@ -550,9 +548,7 @@ def _tasks(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]
         ratings = []
         for (place, record), (seg, system) in zip(records, keys, strict=True):
             item = _field(record, "id", str, place) if alone else seg
-            texts = _field(record, "refs", list, place)
-            if not all(isinstance(text, str) for text in texts):
-                raise DataError(f"{place}: refs must be an array of strings")
+            texts = _strings(record, "refs", place)
             extra = _object(record.get("extra"))
             message = extra["source"] if isinstance(extra.get("source"), str) else None
             references = tuple(Reference(text) for text in texts if text.strip())
@@ -670,6 +666,13 @@ def _field(record: Mapping[str, Any], name: str, kind: type, place: str) -> Any:
         found = "is missing" if name not in record else f"must be {words}, not {kind_of(value)}"
         raise DataError(f"{place}: the field {name} {found}")
     return value
+
+
+def _strings(record: Mapping[str, Any], name: str, place: str) -> list[str]:
+    texts: list[str] = _field(record, name, list, place)
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError(f"{place}: {name} must be an array of strings")
+    return texts
 
 
 def _object(value: Any) -> dict[str, Any]:

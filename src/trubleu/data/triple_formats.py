@@ -6,50 +6,47 @@ order and by anybody. Compressed files are not unpacked for it, as they can be r
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, compress, islice
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from trubleu.data.reference_files import REFERENCE_TITLES, context_field, id_field
 from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
 from trubleu.files import ranges
 from trubleu.files.compression import is_packed
 from trubleu.files.delimited import check_width, unguarded
-from trubleu.files.jsonl import kind_of, parse_beginning, parse_object
+from trubleu.files.jsonl import kind_of, parse_object
 from trubleu.files.lines import LineReader, opened, size_of
-from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
+from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, scan_parquet
 from trubleu.files.paths import (
     absolute,
     base_name,
     first_bytes,
-    forget,
     format_of,
+    keep_copies,
     labels,
     local_copy,
     open_binary,
-    unreadable,
+    reading,
 )
 from trubleu.files.ranges import LineCount, LineIndex, SourceFile, count_lines
 from trubleu.files.tables import find_fields, plain_title, table_rows, tell_fields
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.files.lines import Line, Size
+    from trubleu.files.lines import Size
     from trubleu.files.paths import PathLike
 
     Columns = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
+    ToRecord = Callable[[Any, str], Mapping[str, Any] | None]
 
 
 FIELDS = ("id", "context", "message", "response")
 
 LOOKED_AT = 1024
 """So many lines at the beginning of a file show whether its first column is an id."""
-
-_CHUNK = 1024  # lines that are looked at together; if one is not in order, all of them are gone through one by one
 
 PASSED_OVER = "-"
 BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:], 4: FIELDS}
@@ -90,133 +87,64 @@ class TripleRows:
         self.skip_bad = skip_bad
         self.bad = 0
         self.empty = 0
-        self._ids: list[str] = []
-        self._contexts: list[tuple[str, ...]] = []
-        self._messages: list[str] = []
-        self._responses: list[str] = []
+        self._rows: list[tuple[str, tuple[str, ...], str, str]] = []
 
-    def add(
-        self,
-        ids: Sequence[str],
-        contexts: Sequence[tuple[str, ...]],
-        messages: Sequence[str],
-        responses: Sequence[str],
-    ) -> None:
-        """Add rows that are known to be strings; those with a blank message or response are left out."""
-        blank = not all(messages) or not all(responses)
-        if blank or any(map(str.isspace, messages)) or any(map(str.isspace, responses)):
-            keep = [
-                bool(message and response) and not message.isspace() and not response.isspace()
-                for message, response in zip(messages, responses, strict=True)
-            ]
-            self.empty += keep.count(False)
-            ids, contexts = list(compress(ids, keep)), list(compress(contexts, keep))
-            messages, responses = list(compress(messages, keep)), list(compress(responses, keep))
-        self._ids += ids
-        self._contexts += contexts
-        self._messages += messages
-        self._responses += responses
-
-    def add_columns(
-        self,
-        ids: Sequence[Any],
-        contexts: Sequence[Any],
-        messages: Sequence[Any],
-        responses: Sequence[Any],
-        before: int,
-    ) -> bool:
-        """Add rows nobody has looked at, if all of them are in order; ``before`` is the number of rows before them."""
-        if set(map(type, messages)) != {str} or set(map(type, responses)) != {str}:
-            return False
-        kinds = set(map(type, ids))
-        if kinds != {str} or not all(ids):
-            if not kinds <= {str, int, type(None)}:
-                return False
-            ids = self.named(ids, before, len(messages))
-        if not self.contexts:
-            contexts = [()] * len(messages)
-        elif any(contexts):
-            if not set(map(type, contexts)) <= {list, type(None)}:
-                return False
-            if not set(map(type, chain.from_iterable(filter(None, contexts)))) <= {str}:
-                return False
-            contexts = [tuple(turns or ()) for turns in contexts]
-        elif set(map(type, contexts)) <= {list, type(None)}:
-            contexts = [()] * len(messages)
-        else:
-            return False
-        self.add(ids, contexts, messages, responses)
-        return True
-
-    def add_record(self, record: Mapping[str, Any], place: str, number: int) -> None:
-        """Check and add one row, which is the ``number``-th of the file.
+    def add(self, rows: Sequence[Any], before: int, record: ToRecord, place: Callable[[int, Any], str]) -> None:
+        """Check and add rows as they were found; ``before`` is the number of rows before them.
 
         Raises
         ------
         DataError
-            If a field is missing or wrong; see `refuse`.
+            If one cannot be used, unless such rows are counted.
         """
+        if not any(rows) and None not in rows:  # millions of blank lines, if somebody wants to keep us busy
+            return
+        for number, row in enumerate(rows, before + 1):
+            if row is None:  # not valid UTF-8, which only `skip_bad` lets through
+                self.bad += 1
+                continue
+            where = place(number, row)
+            try:
+                if (found := record(row, where)) is not None:
+                    self._add(found, where, number)
+            except DataError:
+                if not self.skip_bad:
+                    raise
+                self.bad += 1
+
+    def _add(self, record: Mapping[str, Any], place: str, number: int) -> None:
         for field in ("message", "response"):
             value = record.get(field)
             if type(value) is not str:
                 if field not in record:
                     raise DataError(f"{place}: the field {field} is missing; a triple has a message and a response")
                 raise DataError(f"{place}: {field} must be a string, not {kind_of(value)}")
-        identity = self._id(id_field(record, place), number)
+        identity = id_field(record, place) or f"{self._label}:{number}"
         turns = context_field(record, place) or () if self.contexts else ()
-        self.add([identity], [turns], [record["message"]], [record["response"]])
+        self.append(identity, turns, record["message"], record["response"])
 
-    def refuse(self, error: DataError) -> None:
-        """Count a row that cannot be used, or raise what is wrong with it."""
-        if not self.skip_bad:
-            raise error
-        self.bad += 1
+    def append(self, identity: str, context: tuple[str, ...], message: str, response: str) -> None:
+        """Add a triple that was checked; one with a blank message or response is left out."""
+        if message.strip() and response.strip():
+            self._rows.append((identity, context, message, response))
+        else:
+            self.empty += 1
 
     def taken(self) -> Columns:
         """Return what has been gathered, and begin anew; the counts go on."""
-        columns = tuple(self._ids), tuple(self._contexts), tuple(self._messages), tuple(self._responses)
-        self._ids, self._contexts, self._messages, self._responses = [], [], [], []
-        return columns
-
-    def named(self, ids: Sequence[str | int | None], before: int, count: int) -> Sequence[str]:
-        """Return ids of rows, made up where there is none; no ``ids`` at all stand for ``count`` rows without."""
-        if not ids:
-            return [f"{self._label}:{number}" for number in range(before + 1, before + count + 1)]
-        return [self._id(given, number) for number, given in enumerate(ids, before + 1)]
-
-    def _id(self, given: str | int | None, number: int) -> str:
-        return f"{self._label}:{number}" if given is None or given == "" else str(given)
+        rows, self._rows = self._rows, []
+        return tuple(zip(*rows, strict=True)) if rows else ((), (), (), ())  # type: ignore[return-value]
 
 
-def add_json(rows: TripleRows, lines: Sequence[Line], before: int) -> None:
-    """Add the triples of some lines of JSON; ``before`` is the number of lines before them.
-
-    Raises
-    ------
-    DataError
-        If a line cannot be used, unless such lines are counted.
-    """
-    _add(rows, lines, before, _json_at_once, _json_record)
+def _json_record(line: str, place: str) -> Mapping[str, Any] | None:
+    return parse_object(line, place) if line and not line.isspace() else None
 
 
-def _json_at_once(rows: TripleRows, lines: Sequence[Any], before: int) -> bool:
-    try:
-        decoded = list(map(parse_beginning, lines))
-        records = [record for record, _ in decoded]
-        messages = [record["message"] for record in records]
-        responses = [record["response"] for record in records]
-        ids = [record.get("id") for record in records]
-        contexts = [record.get("context") for record in records] if rows.contexts else ()
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return False
-    if [end for _, end in decoded] != list(map(len, lines)):
-        return False  # something stands behind an object: white space, or what makes it no JSON
-    return rows.add_columns(ids, contexts, messages, responses, before)
-
-
-def _json_record(rows: TripleRows, line: str, place: str, number: int) -> None:
-    if line and not line.isspace():
-        rows.add_record(parse_object(line, place), place, number)
+def _one_turn(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a table, whose context may be a text: one turn, or nothing."""
+    if type(turn := record.get("context")) is str:
+        record["context"] = [turn] if turn else []
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,84 +218,22 @@ class TsvLayout:
         names = BY_WIDTH.get(len(cells), FIELDS[2:])
         return cls(names, header, guessed_id="id" in names)
 
-    def add(self, rows: TripleRows, lines: Sequence[Line], before: int) -> None:
-        """Add the triples of some lines; ``before`` is the number of lines before them.
-
-        Raises
-        ------
-        DataError
-            If a line has another number of columns, unless such lines are counted.
-        """
-        if self.header and before == 0:
-            lines, before = lines[1:], 1
-        _add(rows, lines, before, self._at_once, self._record)
-
-    def _at_once(self, rows: TripleRows, lines: Sequence[Any], before: int) -> bool:
-        try:
-            cells = [line.split("\t") for line in lines]
-        except AttributeError:
-            return False
-        if set(map(len, cells)) != {len(self.names)}:
-            return False
-        values = dict(zip(self.names, zip(*cells, strict=True), strict=True))
-        contexts: Sequence[tuple[str, ...]] = [()] * len(cells)
-        if rows.contexts and "context" in values:
-            contexts = [(turn,) if turn else () for turn in values["context"]]
-        ids = values.get("id", ())
-        rows.add(rows.named(ids, before, len(cells)), contexts, values["message"], values["response"])
-        return True
-
-    def _record(self, rows: TripleRows, line: str, place: str, number: int) -> None:
+    def of_line(self, line: str, place: str) -> Mapping[str, Any] | None:
+        """Return the record of a line of tab-separated cells; None for a blank one."""
         cells = line.split("\t")
         if len(cells) == 1 and not line.strip():
-            return
+            return None
         if len(cells) != len(self.names):
             raise DataError(
                 f"{place}: {counted(len(cells), 'column')}, but there must be {len(self.names)}; a text may contain "
                 "a tab, or the line is cut short"
             )
-        self.add_cells(rows, cells, place, number)
+        return _one_turn(dict(zip(self.names, cells, strict=True)))
 
-    def add_cells(self, rows: TripleRows, cells: Sequence[str], place: str, number: int) -> None:
-        """Add the triple of one row."""
-        record: dict[str, Any] = dict(zip(self.names, cells, strict=True))
-        record["context"] = [turn] if (turn := record.get("context")) else []
-        rows.add_record(record, place, number)
-
-
-def table_batches(
-    stream: io.BufferedReader, rows: TripleRows, size: Size, passed: int, columns: Sequence[str] | None
-) -> Iterator[int]:
-    """Add the triples of a CSV or Excel file, and yield after every ``size`` rows how many have been read.
-
-    Raises
-    ------
-    LayoutError
-        If its columns are not known.
-    DataError
-        If it cannot be read, or a row cannot be used, unless such rows are counted.
-    """
-    cells = table_rows(stream, rows.name)
-    first = next(cells, None)
-    if first is None:
-        return
-    try:
-        layout = TsvLayout.of(first[1], columns, rows.name, titled=True)
-    except DataError as error:
-        raise LayoutError(str(error)) from error
-    found = enumerate(cells if layout.header else chain([first], cells), 1 + layout.header)
-    numbered = (row for row in found if row[0] > passed)
-    room = size if callable(size) else lambda: size
-    end = max(passed, int(layout.header))
-    while batch := list(islice(numbered, room())):
-        for number, (place, row) in batch:
-            try:
-                check_width(row, layout.names, place)
-                layout.add_cells(rows, [unguarded(cell) for cell in row], place, number)
-            except DataError as error:
-                rows.refuse(error)
-        end += len(batch)
-        yield end
+    def of_cells(self, row: tuple[str, Sequence[str]], place: str) -> Mapping[str, Any]:
+        """Return the record of a row of a CSV or Excel file, given with its place."""
+        check_width(row[1], self.names, place)
+        return _one_turn(dict(zip(self.names, map(unguarded, row[1]), strict=True)))
 
 
 class LayoutError(DataError):
@@ -393,33 +259,11 @@ def check_ids(lines: Sequence[str], name: str) -> None:
     for number, line in enumerate(lines, 1):
         identity, *others = line.split("\t")
         if identity and len(others) == len(FIELDS) - 1 and seen.setdefault(identity, number) != number:
-            raise DataError(
+            raise LayoutError(
                 f"{name}:{number}: the id {shown(identity)} is already used at {name}:{seen[identity]}; if the first "
                 'of the four columns is no id, say so with columns="-,context,message,response" '
                 "(--columns=-,context,message,response on the command line)"
             )
-
-
-def _add(
-    rows: TripleRows,
-    lines: Sequence[Line],
-    before: int,
-    at_once: Callable[[TripleRows, Sequence[Any], int], bool],
-    one: Callable[[TripleRows, str, str, int], None],
-) -> None:
-    for begin in range(0, len(lines), _CHUNK):
-        chunk = lines[begin : begin + _CHUNK]
-        if at_once(rows, chunk, before + begin):
-            continue
-        for number, line in enumerate(chunk, before + begin + 1):
-            place = f"{rows.name}:{number}"
-            if line is None:
-                rows.refuse(DataError(f"{place}: this is not valid UTF-8"))
-                continue
-            try:
-                one(rows, line, place, number)
-            except DataError as error:
-                rows.refuse(error)
 
 
 def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -457,23 +301,6 @@ def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | No
 _SLICE = 1 << 17  # rows decoded at once
 
 
-class _Latest(threading.local):
-    path = ""
-
-
-_latest = _Latest()
-
-
-def go_over_to(path: str) -> None:
-    """Let go of the copy of the file that was gone over to before, unless it is the same one.
-
-    Whoever reads one file after the other needs only one copy at a time, and all of them may not fit on this disk.
-    """
-    if _latest.path != path:
-        forget(_latest.path)
-        _latest.path = path
-
-
 class ParquetTriples:
     """An open Parquet file of triples.
 
@@ -499,10 +326,8 @@ class ParquetTriples:
 
     def __init__(self, source: PathLike | bytes, name: str) -> None:
         self._name = name
-        try:
+        with reading(name):
             file = source if isinstance(source, bytes) else local_copy(source)
-        except OSError as error:
-            raise DataError(unreadable(name, error)) from error
         with damage_named(name) as self._polars:
             self._lazy = scan_parquet(file, name)
             schema = self._lazy.collect_schema()
@@ -510,64 +335,38 @@ class ParquetTriples:
         self._columns = [field for field in FIELDS if field in schema]
         self._check(schema)
 
-    def batches(
-        self, rows: TripleRows, size: Size, passed: int, *, first: int = 0, count: int | None = None
-    ) -> Iterator[int]:
-        """Add the triples to ``rows``, and yield after every ``size`` rows how many of the file have been read.
+    def rows(self, size: Size, passed: int, contexts: bool, first: int = 0, count: int | None = None) -> _Opened:
+        """Return rows to be read.
 
         Parameters
         ----------
-        rows
-            Takes the triples.
         size
             How many rows to read at once at most; a function is asked before each time.
         passed
             How many rows to pass over, of those after ``first``.
+        contexts
+            Whether contexts are wanted.
         first, count
             Which rows to read, all of them if left out.
-
-        Raises
-        ------
-        DataError
-            If a row cannot be used, unless such rows are counted.
         """
         last = self.height if count is None else first + count
         if first + passed > self.height or last > self.height:
             raise ChangedError(
                 f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
             )
-        wanted = [field for field in self._columns if rows.contexts or field != "context"]
-        room = size if callable(size) else lambda: size
-        at = first + passed
-        while at < last:
-            # Slices end at the same rows wherever reading begins, and so do the batches after that.
-            end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
-            with damage_named(self._name):
-                frame = self._lazy.select(wanted).slice(at, end - at).collect()
-            columns = {field: frame.get_column(field).to_list() for field in wanted}
-            begin = 0
-            while begin < frame.height:
-                step = room()
-                part = {field: values[begin : begin + step] for field, values in columns.items()}
-                self._add(rows, part, at + begin)
-                begin += len(part["message"])
-                yield at + begin
-            at = end
+        wanted = [field for field in self._columns if contexts or field != "context"]
 
-    def _add(self, rows: TripleRows, part: dict[str, list[Any]], before: int) -> None:
-        count = len(part["message"])
-        nothing = [None] * count
-        contexts = part.get("context", nothing)
-        if contexts and any(type(turn) is str for turn in contexts):
-            contexts = part["context"] = [None if turn is None else [turn] if turn else [] for turn in contexts]
-        if rows.add_columns(part.get("id", nothing), contexts, part["message"], part["response"], before):
-            return
-        for index, values in enumerate(zip(*part.values(), strict=True)):
-            number = before + index + 1
-            try:
-                rows.add_record(dict(zip(part, values, strict=True)), f"{self._name}: row {number}", number)
-            except DataError as error:
-                rows.refuse(error)
+        def batches() -> Iterator[list[Any]]:
+            at = first + passed
+            while at < last:
+                # Slices end at the same rows wherever reading begins, and so do the batches after that.
+                end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
+                with damage_named(self._name):
+                    records = self._lazy.select(wanted).slice(at, end - at).collect().rows(named=True)
+                yield from _in_batches(records, size)
+                at = end
+
+        return _Opened(batches(), lambda row, _place: _one_turn(row), lambda number, _: f"{self._name}: row {number}")
 
     def _check(self, schema: Any) -> None:
         polars = self._polars
@@ -588,29 +387,10 @@ class ParquetTriples:
             raise DataError(f"{self._name}: the column context must hold lists of texts, or texts, not {context}")
 
 
-def check_magic(head: bytes, name: str) -> None:
-    """Refuse a file whose name says that it is Parquet, but whose first bytes do not."""
-    if not head.startswith(PARQUET_MAGIC):
-        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
-
-
 _READ_WHOLE: Final = ("csv", "xlsx")  # a row may have several lines
 
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What a file of triples was found to be.
-
-    Attributes
-    ----------
-    parquet
-        Whether it is Parquet; otherwise it has lines.
-    layout
-        The columns of its lines; None for JSON.
-    """
-
-    parquet: bool
-    layout: TsvLayout | None = None
+Form: TypeAlias = TsvLayout | Literal["jsonl", "parquet"]
+"""What a file of triples was found to be: the columns of its lines, JSON lines or Parquet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -660,6 +440,22 @@ class TripleRange(FilePart):
         return f"{self.name}, rows {self.first + 1:,} to {self.first + self.count:,}"
 
 
+class _Opened(NamedTuple):
+    """A file that is being read."""
+
+    batches: Iterator[list[Any]]
+    """Rows as they were found."""
+    record: ToRecord
+    place: Callable[[int, Any], str]
+    """Names a row, given its number and what was found."""
+    header: bool = False
+    """Whether the first row names the columns."""
+    position: Callable[[int], int] = int
+    """How many bytes have been read, given how many rows have."""
+    size: int | None = None
+    """How many bytes there are; None if only `position` tells, in the end."""
+
+
 def read_range(
     part: TripleRange,
     rows: TripleRows,
@@ -691,14 +487,72 @@ def read_range(
     DataError
         If the file cannot be read, or a row cannot be used and is not to be skipped, with its line.
     """
-    if part.form is not None and part.form.parquet:
-        table = ParquetTriples(part.path, rows.name)
-        yield from table.batches(rows, size, passed, first=part.first, count=part.count)
-    elif part.form is not None:
-        with _from_byte(part, lenient=rows.skip_bad) as reader:
-            yield from _add_lines(reader, part, rows, size, passed, _adder(part.form.layout))
-    else:
-        yield from _read_whole(part, rows, size, passed, columns, tell)
+    reached, end = 0, part.first + passed
+    with ExitStack() as stack:
+        source = (_open_whole if part.form is None else _open_part)(part, rows, size, passed, columns, stack)
+        for batch in source.batches:
+            header = source.header and end == 0
+            rows.add(batch[header:], end + header, source.record, source.place)
+            end += len(batch)
+            yield end
+            if part.form is None:
+                at = source.position(end)
+                tell(at - reached)
+                reached = at
+        if part.form is None:
+            tell((source.position(end) if source.size is None else source.size) - reached)
+
+
+def _open_part(
+    part: TripleRange, rows: TripleRows, size: Size, passed: int, _columns: Sequence[str] | None, stack: ExitStack
+) -> _Opened:
+    """Open a file whose rows were counted."""
+    if part.form == "parquet":
+        return ParquetTriples(part.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
+    stack.enter_context(reading(part.name))
+    stream = stack.enter_context(open_binary(part.path))
+    stream.seek(part.byte)
+    number = part.first - part.skip
+    reader = LineReader(stream, part.name, lenient=rows.skip_bad, offset=part.byte, number=number)
+    return _lines(reader, part, size, passed, part.form)
+
+
+def _open_whole(
+    part: TripleRange, rows: TripleRows, size: Size, passed: int, columns: Sequence[str] | None, stack: ExitStack
+) -> _Opened:
+    """Open a file of which nothing is known yet."""
+    stream, raw = stack.enter_context(opened(part.path, rows.name))
+    if is_parquet(stream, rows.name):
+        check_parquet(stream, rows.name)
+        # Slices need the file itself, unless it is packed in another or comes through a pipe.
+        plain = raw is not None and first_bytes(part.path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
+        whole = None if plain else stream.read()
+        table = ParquetTriples(part.path if whole is None else whole, rows.name)
+        total = (size_of(part.path) or 0) if whole is None else len(whole)
+        source = table.rows(size, passed, rows.contexts)
+        return source._replace(position=lambda end: total * end // table.height, size=total)
+    if format_of(rows.name) in _READ_WHOLE:
+        cells = table_rows(stream, rows.name)
+        first = next(cells, ("", ["message", "response"]))
+        layout = _layout(first[1], columns, rows.name, titled=True)
+        batches = _in_batches(islice(chain([first], cells) if first[0] else cells, passed, None), size)
+        total = size_of(part.path) or 0
+        return _Opened(batches, layout.of_cells, lambda _, row: row[0], layout.header, lambda _end: 0, total)
+    reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
+    source = _lines(reader, part, size, passed, _form_of_lines(reader, rows.name, columns))
+    return source._replace(position=lambda _end: reader.taken if raw is None else raw.tell())
+
+
+def _lines(reader: LineReader, part: TripleRange, size: Size, passed: int, form: Form | None) -> _Opened:
+    batches = reader.batches(size, part.skip + passed, None if part.count is None else part.count - passed)
+    header, record = (form.header, form.of_line) if isinstance(form, TsvLayout) else (False, _json_record)
+    return _Opened(batches, record, lambda number, _line: f"{part.name}:{number}", header)
+
+
+def _in_batches(rows: Iterable[Any], size: Size) -> Iterator[list[Any]]:
+    rest = iter(rows)
+    while batch := list(islice(rest, size() if callable(size) else size)):
+        yield batch
 
 
 def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: bool) -> tuple[Form, int | None] | None:
@@ -711,107 +565,31 @@ def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: boo
     LayoutError
         If its columns are not known.
     """
-    try:
+    with reading(name):
         if format_of(name) in _READ_WHOLE or is_packed(first_bytes(path, 4)):
             return None
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
     with opened(path, name) as (stream, _):
-        if _is_parquet(stream.peek(), name):
-            return Form(parquet=True), ParquetTriples(path, name).height
-        reader = LineReader(stream, name, lenient=lenient)
-        return Form(parquet=False, layout=_layout(reader, name, columns)), None
+        if is_parquet(stream, name):
+            check_parquet(stream, name)
+            return "parquet", ParquetTriples(path, name).height
+        return _form_of_lines(LineReader(stream, name, lenient=lenient), name, columns), None
 
 
-def _read_whole(
-    part: TripleRange,
-    rows: TripleRows,
-    size: Size,
-    passed: int,
-    columns: Sequence[str] | None,
-    tell: Callable[[int], object],
-) -> Iterator[int]:
-    reached = 0
-    with opened(part.path, rows.name) as (stream, raw):
-        if _is_parquet(stream.peek(), rows.name):
-            # Slices need the file itself, unless it is packed in another or comes through a pipe.
-            whole = stream.read() if raw is None or not _is_plain_parquet(part.path) else None
-            table = ParquetTriples(part.path if whole is None else whole, rows.name)
-            bytes_ = (size_of(part.path) or 0) if whole is None else len(whole)
-            for end in table.batches(rows, size, passed):
-                yield end
-                at = bytes_ * end // table.height
-                tell(at - reached)
-                reached = at
-            tell(bytes_ - reached)
-            return
-        if format_of(rows.name) in _READ_WHOLE:
-            yield from table_batches(stream, rows, size, passed, columns)
-            tell(size_of(part.path) or 0)
-            return
-        reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
-        add = _adder(_layout(reader, rows.name, columns))
-        for end in _add_lines(reader, part, rows, size, passed, add):
-            yield end
-            at = reader.taken if raw is None else raw.tell()
-            tell(at - reached)
-            reached = at
-        tell((reader.taken if raw is None else raw.tell()) - reached)
-
-
-def _add_lines(
-    reader: LineReader,
-    part: TripleRange,
-    rows: TripleRows,
-    size: Size,
-    passed: int,
-    add: Callable[[TripleRows, Sequence[str | None], int], None],
-) -> Iterator[int]:
-    end = part.first + passed
-    left = None if part.count is None else part.count - passed
-    for lines in reader.batches(size, part.skip + passed, left):
-        add(rows, lines, end)
-        end += len(lines)
-        yield end
-
-
-@contextmanager
-def _from_byte(part: TripleRange, *, lenient: bool) -> Iterator[LineReader]:
-    try:
-        with open_binary(part.path) as stream:
-            stream.seek(part.byte)
-            yield LineReader(stream, part.name, lenient=lenient, offset=part.byte, number=part.first - part.skip)
-    except OSError as error:
-        raise DataError(unreadable(part.name, error)) from error
-
-
-def _layout(reader: LineReader, name: str, columns: Sequence[str] | None) -> TsvLayout | None:
-    """Return the layout of a tab-separated file, None if it is JSON lines."""
+def _form_of_lines(reader: LineReader, name: str, columns: Sequence[str] | None) -> Form:
     form, first = format_of(name), reader.first()
     if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
-        return None
-    try:
-        layout = TsvLayout.of(first.split("\t"), columns, name)
-        if layout.guessed_id:
-            check_ids(reader.head(LOOKED_AT), name)
-    except DataError as error:
-        raise LayoutError(str(error)) from error
+        return "jsonl"
+    layout = _layout(first.split("	"), columns, name)
+    if layout.guessed_id:
+        check_ids(reader.head(LOOKED_AT), name)
     return layout
 
 
-def _adder(layout: TsvLayout | None) -> Callable[[TripleRows, Sequence[str | None], int], None]:
-    return add_json if layout is None else layout.add
-
-
-def _is_parquet(head: bytes, name: str) -> bool:
-    if format_of(name) != "parquet" and not head.startswith(PARQUET_MAGIC):
-        return False
-    check_magic(head, name)
-    return True
-
-
-def _is_plain_parquet(path: str) -> bool:
-    return first_bytes(path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
+def _layout(first: Sequence[str], columns: Sequence[str] | None, name: str, *, titled: bool = False) -> TsvLayout:
+    try:
+        return TsvLayout.of(first, columns, name, titled=titled)
+    except DataError as error:
+        raise LayoutError(str(error)) from error
 
 
 FILES_AT_ONCE: Final = 256
@@ -916,7 +694,7 @@ def _look(stretch: Stretch) -> Look:
     found = count_lines(SourceFile(stretch.path, stretch.name), stretch.start, stretch.size)
     if stretch.start:
         return Look(found)
-    go_over_to(stretch.path)
+    keep_copies([stretch.path])
     try:
         known = form_of(stretch.path, stretch.name, stretch.columns, lenient=stretch.lenient)
     except LayoutError as error:
@@ -945,7 +723,7 @@ class SurveyedFile:
     def __init__(self, looks: Sequence[tuple[Stretch, Look]]) -> None:
         self._stretch, first = looks[0]
         self._form = first.form
-        self._index = LineIndex([each.lines for _, each in looks], whole=first.form is None or first.form.parquet)
+        self._index = LineIndex([each.lines for _, each in looks], whole=first.form in (None, "parquet"))
         self.number = self._stretch.file
         self.size = self._stretch.whole
         self.rows: int | None = None
@@ -960,7 +738,7 @@ class SurveyedFile:
     def some(self, first: int, count: int) -> TripleRange:
         """Return some rows of a file whose rows are known."""
         where, rows = self._stretch, self.rows or 1
-        begin, skip = (0, 0) if self._form is None or self._form.parquet else self._index.begin(first)
+        begin, skip = (0, 0) if self._form in (None, "parquet") else self._index.begin(first)
         size = self.size * (first + count) // rows - self.size * first // rows
         return TripleRange(where.file, where.path, where.name, where.label, first, count, begin, skip, self._form, size)
 

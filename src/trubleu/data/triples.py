@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Sized
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.data.reference_files import check_storable
 from trubleu.data.triple_formats import FIELDS, TripleRange, TripleRows, TsvLayout, checked_columns, read_range
@@ -29,7 +29,7 @@ from trubleu.files.paths import (
     is_standard,
     labels,
     name_of,
-    unreadable,
+    reading,
 )
 from trubleu.files.tables import is_table_name, table_titles
 from trubleu.files.writer import atomic_writer, check_writable
@@ -109,40 +109,6 @@ class TripleBatch:
         return map(Triple, self.ids, self.contexts, self.messages, self.responses)
 
 
-class TripleSource(Protocol):
-    """Where triples come from, batch by batch: `TripleFiles` and `TripleList`."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files, in the order in which they are read."""
-
-    @property
-    def total(self) -> int | None:
-        """What ``progress`` is told of all in all, if that is known."""
-
-    @property
-    def unit(self) -> str:
-        """What ``progress`` is told of: bytes (``"B"``) or triples."""
-
-    @property
-    def bad(self) -> int:
-        """How many rows could not be used, so far in the latest pass."""
-
-    @property
-    def empty(self) -> int:
-        """How many rows had a blank message or response, so far in the latest pass."""
-
-    def batches(
-        self,
-        *,
-        size: Size = BATCH,
-        start: tuple[int, int] = (0, 0),
-        contexts: bool = True,
-        progress: Callable[[int], object] | None = None,
-    ) -> Iterator[TripleBatch]:
-        """Yield all triples from a place on."""
-
-
 class TripleList:
     """Triples that are in memory, or made one by one, with the interface of `TripleFiles`.
 
@@ -195,13 +161,8 @@ class TripleList:
         while some := list(islice(triples, size() if callable(size) else size)):
             for number, triple in enumerate(some, end + 1):
                 _check(triple, f"triples: number {number}")
+                rows.append(triple.id, triple.context if contexts else (), triple.message, triple.response)
             end += len(some)
-            rows.add(
-                [triple.id for triple in some],
-                [triple.context if contexts else () for triple in some],
-                [triple.message for triple in some],
-                [triple.response for triple in some],
-            )
             self.empty = rows.empty
             yield TripleBatch(*rows.taken(), file=0, end=end)
             if progress is not None:
@@ -449,6 +410,10 @@ class TripleFiles:
                 yield TripleBatch(*rows.taken(), file=number, end=end)
 
 
+TripleSource: TypeAlias = TripleFiles | TripleList
+"""Where triples come from, batch by batch."""
+
+
 def read_triples(
     paths: PathLike | Sequence[PathLike],
     *,
@@ -494,12 +459,10 @@ def _expanded(path: PathLike) -> list[str]:
     if is_standard(path):
         return ["-"]
     name = os.fspath(path)
-    try:
+    with reading(name_of(path)):
         if places.is_folder(path):
             return _files_of_folder(name)
         places.byte_size(path)
-    except OSError as error:
-        raise DataError(unreadable(name_of(path), error)) from error
     return [name]
 
 
@@ -520,8 +483,7 @@ def _files_of_folder(folder: str) -> list[str]:
     return found
 
 
-_PART = 1 << 16  # triples written at once
-_WRITTEN_FORMATS: tuple[Format, ...] = ("jsonl", "tsv", "parquet")
+_WRITTEN_FORMATS: tuple[Format, ...] = ("jsonl", "parquet")
 
 
 def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callable[[int], object] | None = None) -> int:
@@ -530,8 +492,8 @@ def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callab
     Parameters
     ----------
     path
-        The name tells the format: ``.jsonl`` or ``.tsv`` (then maybe ``.gz`` or ``.zst``), or ``.parquet``. ``-`` is
-        standard output, which gets JSON lines.
+        The name tells the format: ``.jsonl`` (then maybe ``.gz`` or ``.zst``) or ``.parquet``. ``-`` is standard
+        output, which gets JSON lines.
     triples
         Any iterable of them.
     progress
@@ -545,8 +507,8 @@ def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callab
     Raises
     ------
     DataError
-        If the name tells no format, the file cannot be written, or a triple does not fit into the format: a
-        tab-separated file holds one turn of context at most, and neither tabs nor line ends in a text.
+        If the name tells no format, the file cannot be written, or a text cannot be held by Parquet, because it
+        contains half of a surrogate pair.
     MissingExtraError
         If a package that the format needs is not installed.
 
@@ -554,11 +516,11 @@ def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callab
     --------
     >>> import pathlib, tempfile
     >>> from trubleu.data import Triple, read_triples
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "triples.tsv"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "triples.jsonl"
     >>> write_triples(path, [Triple("7", ("hi !",), "how are you ?", "fine")])
     1
-    >>> path.read_text()
-    'id\\tcontext\\tmessage\\tresponse\\n7\\thi !\\thow are you ?\\tfine\\n'
+    >>> print(path.read_text().strip())
+    {"id": "7", "context": ["hi !"], "message": "how are you ?", "response": "fine"}
     """
     with _writer(path) as stream:
         return _fill(path, stream, triples, progress)
@@ -574,17 +536,13 @@ def _writer(path: PathLike) -> AbstractContextManager[TextIO | BinaryIO]:
 def _fill(
     path: PathLike, stream: Any, triples: Iterable[Triple], progress: Callable[[int], object] | None = None
 ) -> int:
-    form = format_to_write(path, _WRITTEN_FORMATS)
-    parts = _parts(triples, progress or (lambda _count: None))
-    if form == "parquet":
-        return _write_parquet(path, stream, parts)
-    if form == "tsv":
-        stream.write("\t".join(FIELDS) + "\n")
-    line = _tsv_line if form == "tsv" else _json_line
+    if format_to_write(path, _WRITTEN_FORMATS) == "parquet":
+        return _write_parquet(path, stream, triples, progress)
     written = 0
-    for part in parts:
-        stream.writelines(map(line, part))
-        written += len(part)
+    for written, triple in enumerate(triples, 1):  # noqa: B007 - the count is what is returned
+        stream.write(json_line({name: getattr(triple, name) for name in FIELDS}) + "\n")
+        if progress is not None:
+            progress(1)
     return written
 
 
@@ -621,55 +579,22 @@ def check_together(targets: Sequence[str]) -> None:
         places[place] = target
 
 
-def _parts(triples: Iterable[Triple], progress: Callable[[int], object]) -> Iterator[list[Triple]]:
-    rest = iter(triples)
-    while part := list(islice(rest, _PART)):
-        yield part
-        progress(len(part))
-
-
-def _json_line(triple: Triple) -> str:
-    record: dict[str, Any] = {
-        "id": triple.id,
-        "context": triple.context,
-        "message": triple.message,
-        "response": triple.response,
-    }
-    return json_line(record) + "\n"
-
-
-def _tsv_line(triple: Triple) -> str:
-    if len(triple.context) > 1:
-        raise DataError(
-            f"the triple {shown(triple.id)} has {len(triple.context)} turns of context, and a tab-separated file holds "
-            "one at most; write a .jsonl or .parquet file"
-        )
-    cells = (triple.id, *(triple.context or ("",)), triple.message, triple.response)
-    line = "\t".join(cells)
-    if line.count("\t") != len(FIELDS) - 1 or "\n" in line or "\r" in line:
-        raise DataError(
-            f"the triple {shown(triple.id)} holds a tab or a line end, which a tab-separated file cannot; write a "
-            ".jsonl or .parquet file"
-        )
-    if not line.isascii():
-        check_storable(cells, f"the triple {shown(triple.id)}: field")
-    return line + "\n"
-
-
-def _write_parquet(path: PathLike, stream: BinaryIO, parts: Iterator[list[Triple]]) -> int:
-    """Write parts into files of their own, and then one after the other into one."""
+def _write_parquet(
+    path: PathLike, stream: BinaryIO, triples: Iterable[Triple], progress: Callable[[int], object] | None
+) -> int:
+    """Write JSON lines, which Polars turns into Parquet in little memory."""
     polars = polars_module()
-    files: list[Path] = []
-    written = 0
+    types = dict.fromkeys(FIELDS, polars.String) | {"context": polars.List(polars.String)}
     try:
         beside = None if is_remote(path) else Path(path).resolve().parent
         with tempfile.TemporaryDirectory(prefix=".trubleu-", dir=beside) as folder:
-            for part in chain(parts, [[]]):  # an empty one last: there may be no other
-                files.append(Path(folder, f"{len(files):06}.parquet"))
-                _frame(polars, part).write_parquet(files[-1])
-                written += len(part)
-            whole = Path(folder, "whole.parquet")
-            polars.scan_parquet(files).sink_parquet(whole)
+            lines, whole = Path(folder, "lines.jsonl"), Path(folder, "whole.parquet")
+            with lines.open("w", encoding="utf-8") as text:
+                written = _fill(lines, text, map(_storable, triples), progress)
+            if written:
+                polars.scan_ndjson(lines, schema=types).sink_parquet(whole)
+            else:
+                polars.DataFrame(schema=types).write_parquet(whole)
             with whole.open("rb") as source:
                 copy_parquet(source, stream)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
@@ -678,14 +603,7 @@ def _write_parquet(path: PathLike, stream: BinaryIO, parts: Iterator[list[Triple
     return written
 
 
-def _frame(polars: Any, part: list[Triple]) -> Any:
-    texts = {name: [getattr(triple, name) for triple in part] for name in FIELDS if name != "context"}
-    turns = [turn for triple in part for turn in triple.context or (None,)]
-    for name, column in {**texts, "context": turns}.items():
-        check_storable(column, name)
-    rows = [row for row, triple in enumerate(part) for _ in triple.context or (None,)]
-    # Several times as fast as from lists of lists.
-    flat = polars.DataFrame({"row": rows, "context": turns}, schema={"row": polars.UInt32, "context": polars.String})
-    lists = flat.group_by("row", maintain_order=True).agg(polars.col("context").drop_nulls())
-    frame = polars.DataFrame(texts, schema=dict.fromkeys(texts, polars.String))
-    return frame.with_columns(lists.get_column("context")).select(FIELDS)
+def _storable(triple: Triple) -> Triple:
+    texts = (triple.id, *triple.context, triple.message, triple.response)
+    check_storable(texts, f"the triple {shown(triple.id)}: field")
+    return triple

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Integral, Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -189,3 +190,18 @@ def weight_problem(weight: object, remedy: str = "write None for a reference tha
     if not -1 <= number <= 1:
         return f"must be from -1 to 1, not {shown(weight)}; ratings from 1 to 5 become weights by (sum - 3n) / (2n)"
     return None
+
+
+def weights_array(values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Return weights as an array, None as NaN; no array at all if one of them is wrong."""
+    kinds = set(map(type, values)) - {NoneType}
+    if not all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
+        return None
+    nulls = sum(value is None for value in values) if None in values else 0
+    numbers = (np.nan if value is None else value for value in values) if nulls else values
+    try:
+        array = np.fromiter(numbers, np.float64, len(values))
+    except OverflowError:  # an integer too large for any float
+        return None
+    fine = np.count_nonzero(np.abs(array) <= 1) + nulls == len(values)
+    return array if fine else None

@@ -6,7 +6,7 @@ import builtins
 import warnings
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import CountedWarning, TrubleuWarning
 
@@ -77,17 +77,3 @@ CATEGORIES: Final = {
     if isinstance(each, type) and issubclass(each, Warning)
 }
 """Warning classes that can be restored: Python's and ours."""
-
-
-class Warned(NamedTuple):
-    """A captured warning, in serialisable form."""
-
-    message: Any
-    category: type[Warning]
-    filename: str
-    line: int
-
-    @property
-    def what(self) -> tuple[object, ...]:
-        """Key that equal warnings share; message objects never compare equal."""
-        return self.category, str(self.message), self.filename, self.line

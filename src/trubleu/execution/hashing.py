@@ -1,26 +1,19 @@
-"""Hashes of everything a result depends on: the installed code, and the content of functions and data."""
+"""Hashes of everything a result depends on: the installed code, other code, and files."""
 
 from __future__ import annotations
 
 import hashlib
-import pickle
 import sys
 import sysconfig
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
-
-from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
-
-    from numpy.typing import NDArray
 
 
 _OWN: Final = __name__.partition(".")[0]
@@ -174,108 +167,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-_PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), tuple, list, dict})
-
-
-def content_digest(*things: object) -> str:
-    """Return a hash of the content of objects and of the code that defines them, including code outside TruBLEU.
-
-    It is computed from the pickled form, but does not depend on object identity, on the order of sets, or on the memory
-    layout of arrays. Of something pickled by name or path, only the name is hashed.
-
-    Raises
-    ------
-    UsageError
-        If something could not be sent to another process, or a change of its code could not be noticed.
-
-    Examples
-    --------
-    >>> here = content_digest({"a": np.zeros(3)}, {"x", "y"})
-    >>> here == content_digest({"a": np.zeros((2, 3))[0]}, {"y", "x"})
-    True
-    >>> here == content_digest({"a": np.zeros((3, 1))}, {"x", "y"})
-    False
-    """
-    digest = hashlib.blake2b(digest_size=32)
-    modules = _feed(digest, things)
-    code = outside_modules(modules)
-    for name, known in code:
-        if not known:
-            raise UsageError(
-                f"results of what is defined in {name} cannot be cached, as it has no file whose changes would be "
-                "noticed; put it into a module"
-            )
-    digest.update(repr([code_digest(), code]).encode())
-    return digest.hexdigest()
-
-
-def held_digest(thing: object) -> str:
-    """Return a hash of an object's content, without the code that defines it.
-
-    Raises
-    ------
-    UsageError
-        If it could not be sent to another process.
-    """
-    digest = hashlib.blake2b(digest_size=32)
-    _feed(digest, thing)
-    return digest.hexdigest()
-
-
-def _feed(digest: Any, thing: object) -> set[str]:
-    """Hash an object and return the modules of its classes and functions."""
-    content = _Content(SimpleNamespace(write=digest.update))
-    try:
-        content.dump(thing)
-    except Exception as error:  # any class may define its pickling
-        raise UsageError(
-            f"results cannot be cached: {error}; use functions and classes that can be imported"
-        ) from error
-    return content.modules
-
-
-class _Content(pickle.Pickler):
-    """A write-only pickler that replaces objects without a canonical form by their hash."""
-
-    def __init__(self, file: Any) -> None:
-        super().__init__(file, protocol=5)
-        # Without memo references: which equal parts are the same object differs between processes.
-        self.fast = True
-        self.modules: set[str] = set()
-        self._known: set[type] = set()
-
-    def persistent_id(self, thing: Any) -> object:
-        """Return a stand-in for an object; None to pickle it normally."""
-        kind = type(thing)
-        if kind in _PLAIN:
-            return None
-        if kind is np.ndarray and not thing.dtype.hasobject and thing.dtype.names is None:
-            return _array(thing)
-        if isinstance(thing, set | frozenset) and "__reduce__" not in _own_names(kind):
-            self.modules.update(modules_of(kind))
-            return kind.__qualname__, sorted(map(self._part, thing)), self._part(getattr(thing, "__dict__", None))
-        if isinstance(thing, type) or callable(thing):
-            self.modules.update(modules_of(thing))
-        elif kind not in self._known:
-            self._known.add(kind)
-            self.modules.update(modules_of(kind))
-        return None
-
-    def _part(self, thing: object) -> bytes:
-        digest = hashlib.blake2b(digest_size=32)
-        self.modules |= _feed(digest, thing)
-        return digest.digest()
-
-
-def _own_names(kind: type) -> set[str]:
-    """Return the attributes of a class that built-in sets lack."""
-    return {name for each in kind.__mro__ if each not in (set, frozenset, object) for name in vars(each)}
-
-
-def _array(array: NDArray[Any]) -> tuple[object, ...]:
-    # In the order in which an array reaches another process, as sums depend on it.
-    order = "F" if array.flags.fnc else "C"
-    flat = np.ascontiguousarray(array.T if order == "F" else array).reshape(-1).view(np.uint8)
-    return "array", array.dtype.str, array.shape, order, hashlib.blake2b(flat.data, digest_size=32).digest()

@@ -268,6 +268,8 @@ class ExplainedOutput:
         What the output answers to, if known.
     output, tokens
         What the system said.
+    references
+        The segment's references in their order.
     weighted
         Whether weights of references count.
     score
@@ -281,8 +283,14 @@ class ExplainedOutput:
     context: tuple[str, ...] | None
     output: str
     tokens: tuple[str, ...]
+    references: tuple[ReferenceText, ...]
     weighted: bool
     score: float | None
+
+    def by_weight(self) -> list[int]:
+        """Return the indices of the references, largest weight first, ties in order."""
+        weights = [one.weight if one.rated is None else one.rated for one in self.references]
+        return sorted(range(len(weights)), key=lambda place: -weights[place])
 
     @property
     def skipped(self) -> bool:
@@ -294,10 +302,11 @@ class ExplainedOutput:
         names = ("segment", "metric", "signature", "message", "context", "output", "tokens", "score")
         return plain_values(self, names)
 
+    def _repr_html_(self) -> str:
+        from trubleu.render.explanation_text import render_explanation_text
+        from trubleu.results import html_text
 
-def by_weight(references: Sequence[ReferenceText]) -> list[int]:
-    """Return the indices of references, largest weight first, ties in order."""
-    return sorted(range(len(references)), key=lambda place: -_shown_weight(references[place]))
+        return html_text(render_explanation_text({"output": [self]}))  # type: ignore[list-item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,10 +410,6 @@ class Explanation(ExplainedOutput):
             *(float(order.count) for order in self.orders),
         ]
 
-    def by_weight(self) -> list[int]:
-        """Return the indices of the references, largest weight first, ties in order."""
-        return by_weight(self.references)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
         return {
@@ -421,16 +426,6 @@ class Explanation(ExplainedOutput):
                 for number, reference in enumerate(self.references, 1)
             ],
         }
-
-    def _repr_html_(self) -> str:
-        from trubleu.render.explanation_text import render_explanation_text
-        from trubleu.results import html_text
-
-        return html_text(render_explanation_text({"output": [self]}))
-
-
-def _shown_weight(reference: ReferenceText) -> float:
-    return reference.weight if reference.rated is None else reference.rated
 
 
 def _order_dict(order: ExplainedOrder) -> dict[str, Any]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from trubleu.explain.similarity import SimilarityExplanation
     from trubleu.metrics.base import AnyReferences, Metric
     from trubleu.metrics.bleu import BleuParts
-    from trubleu.metrics.bleu2vec.alignment import AlignedPair
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
     from trubleu.metrics.dbleu import WeightPolicy
     from trubleu.metrics.matching import Matching
 
@@ -76,7 +76,7 @@ def match_near(
     >>> gram.near[0].tokens, round(gram.credit, 3)
     (('dog',), 0.6)
     """
-    by_order: dict[int, list[AlignedPair]] = defaultdict(list)
+    by_order: dict[int, list[AlignedNgrams]] = defaultdict(list)
     for pair in matching.pairs(output, texts):
         by_order[pair.order].append(pair)
     best = max(weights)
@@ -88,7 +88,7 @@ def match_near(
 
 def _of_order(
     rule: str,
-    pairs: Sequence[AlignedPair],
+    pairs: Sequence[AlignedNgrams],
     n: int,
     tokens: Sequence[str],
     references: Sequence[Sequence[str]],
@@ -102,10 +102,10 @@ def _of_order(
     near: dict[Gram, list[NearMiss]] = defaultdict(list)
     for pair in pairs:
         gram = tuple(tokens[pair.position : pair.position + n])
-        sums[gram][pair.reference] += pair.weight
+        sums[gram][pair.reference] += pair.similarity
         if not pair.exact:
             other = tuple(references[pair.reference][pair.reference_position : pair.reference_position + n])
-            near[gram].append(NearMiss(pair.reference, pair.position, other, pair.reference_position, pair.weight))
+            near[gram].append(NearMiss(pair.reference, pair.position, other, pair.reference_position, pair.similarity))
     found = []
     for gram, starts in positions.items():
         matches = tuple(

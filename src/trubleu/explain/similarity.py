@@ -13,7 +13,6 @@ from trubleu.explain.explanation import (
     ExplainedOutput,
     Explanation,
     ReferenceText,
-    by_weight,
     plain_values,
     reference_number,
 )
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.data.references import Segment
-    from trubleu.metrics.trubleu import AlignedNgrams, SegmentParts, TruBleu
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
+    from trubleu.metrics.trubleu import SegmentParts, TruBleu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +119,6 @@ class SimilarityExplanation(ExplainedOutput):
     cut: float | None
     cut_from: int | None
 
-    def by_weight(self) -> list[int]:
-        """Return the indices of the references, largest weight first, ties in order."""
-        return by_weight(self.references)
-
     def decisive(self) -> list[int]:
         """Return the indices of the references that determine the score: the best one, and one that cuts."""
         chosen = [self.best_from, self.cut_from, self.most_similar if self.cut_from is not None else None]
@@ -183,12 +179,6 @@ class SimilarityExplanation(ExplainedOutput):
             "reference_tokens": list(reference.tokens[pair.reference_position :][:order]),
             **plain_values(pair, ("exact", "similarity")),
         }
-
-    def _repr_html_(self) -> str:
-        from trubleu.render.explanation_text import render_explanation_text
-        from trubleu.results import html_text
-
-        return html_text(render_explanation_text({"output": [self]}))
 
 
 AnyExplanation: TypeAlias = Explanation | SimilarityExplanation

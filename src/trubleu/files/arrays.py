@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.files.paths import first_bytes, is_file, is_remote, local_copy, name_of, unreadable
+from trubleu.files.paths import first_bytes, is_file, is_remote, local_copy, name_of, reading, unreadable
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 
@@ -190,15 +190,12 @@ class ArrayFile:
         self.name = name_of(path)
         self._kind = kind
         self._key = key
-        try:
-            with local_copy(path).open("rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                text, first = self._read_header(stream, size)
-                self.header, self._entries = self._parse(text)
-                self._check_size(size - first)
-                self._bytes = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)[first:]
-        except OSError as error:
-            raise DataError(unreadable(self.name, error)) from error
+        with reading(self.name), local_copy(path).open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            text, first = self._read_header(stream, size)
+            self.header, self._entries = self._parse(text)
+            self._check_size(size - first)
+            self._bytes = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)[first:]
         self.lengths = {name: entry.length for name, entry in self._entries.items()}
         self._found: dict[str, NDArray[Any]] = {}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TextIO
 
 from trubleu.errors import DataError, counted, shown
@@ -42,64 +41,6 @@ def delimited_rows(lines: Iterable[str], name: str, delimiter: str, first: int =
             return
         if row:
             yield begin, row
-
-
-def delimited_columns(
-    lines: Iterator[str], name: str, delimiter: str
-) -> tuple[int, list[str], Iterator[tuple[Sequence[int], list[Sequence[str]]]]]:
-    """Read a large table in batches, several times as fast as row by row where nothing is quoted.
-
-    Parameters
-    ----------
-    lines
-        With their ends.
-    name
-        Of the file, for messages.
-    delimiter
-        What is between two fields.
-
-    Returns
-    -------
-    line, header, pieces
-        The first row with its line, none in an empty file, and then pieces: the lines of some rows, and their columns.
-
-    Raises
-    ------
-    DataError
-        If a line is not CSV, or TSV, or has more or fewer fields than the first; also while pieces are read.
-    """
-    first = next(lines, "")
-    if '"' in first or not first.strip():
-        rows = delimited_rows(chain([first], lines), name, delimiter)
-        line, header = next(rows, (1, []))
-        return line, header, _pieces_of_rows(rows, header, name)
-    header = next(csv.reader([first], delimiter=delimiter))
-    return 1, header, _pieces_of_lines(lines, header, name, delimiter)
-
-
-def _pieces_of_lines(
-    lines: Iterator[str], header: Sequence[str], name: str, delimiter: str
-) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
-    width = len(header)
-    begin = 2
-    while piece := list(islice(lines, _AT_ONCE)):
-        text = "".join(piece).replace("\r\n", "\n")
-        if '"' in text or "\r" in text or any(line.count(delimiter) != width - 1 for line in piece):
-            rows = delimited_rows(chain(piece, lines), name, delimiter, begin)
-            yield from _pieces_of_rows(rows, header, name)
-            return
-        cells = text.removesuffix("\n").replace("\n", delimiter).split(delimiter)
-        yield range(begin, begin + len(piece)), [cells[column::width] for column in range(width)]
-        begin += len(piece)
-
-
-def _pieces_of_rows(
-    rows: Iterator[tuple[int, list[str]]], header: Sequence[str], name: str
-) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
-    while piece := list(islice(rows, _AT_ONCE)):
-        for number, row in piece:
-            check_width(row, header, f"{name}:{number}")
-        yield [number for number, _ in piece], list(zip(*(row for _, row in piece), strict=True))
 
 
 def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:

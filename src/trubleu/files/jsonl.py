@@ -45,13 +45,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
-
-parse_json: Final = _DECODER.decode
+parse_json: Final = json.JSONDecoder(object_pairs_hook=_object).decode
 """Parse JSON as ``json.loads`` does, but raise ValueError for a duplicate key instead of keeping the last value."""
-
-parse_beginning: Final = _DECODER.raw_decode
-"""Parse the JSON at the beginning of a text in the same way; return it with the position of its end."""
 
 
 _READABLE = json.JSONEncoder(ensure_ascii=False)

@@ -19,7 +19,7 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.files.compression import limit_of, unpacked
 from trubleu.files.paths import PathLike as PathLike
-from trubleu.files.paths import byte_size, identity, is_file, is_standard, name_of, open_binary, unreadable
+from trubleu.files.paths import byte_size, identity, is_file, is_standard, name_of, open_binary, reading
 
 if TYPE_CHECKING:
     import io
@@ -257,13 +257,10 @@ def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedR
 def opened(path: PathLike, name: str | None = None) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
     """Open a file as `open_bytes` does, and also return the raw stream to measure progress; None for a pipe."""
     name = name_of(path) if name is None else name
-    try:
-        with ExitStack() as stack:
-            raw = _standard_input() if is_standard(path) else stack.enter_context(open_binary(path))
-            whole = not is_standard(path) and raw.seekable()
-            yield stack.enter_context(unpacked(raw, name)), raw if whole else None
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
+    with reading(name), ExitStack() as stack:
+        raw = _standard_input() if is_standard(path) else stack.enter_context(open_binary(path))
+        whole = not is_standard(path) and raw.seekable()
+        yield stack.enter_context(unpacked(raw, name)), raw if whole else None
 
 
 def _standard_input() -> BinaryIO:

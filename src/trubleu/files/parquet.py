@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from trubleu.errors import DataError, shown, some
-from trubleu.files.paths import base_name, format_of
+from trubleu.errors import DataError, shown
+from trubleu.files.paths import format_of
+from trubleu.files.tables import FRAME, Table
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -34,81 +34,10 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pl.DataFrame | pd.DataFrame
 
-FRAME = "frame"  # name of a frame in messages
-
 PARQUET_MAGIC = b"PAR1"
 _CHECKSUM = b"trubleu:sha256:"
 _TAIL = 8  # bytes after the footer: its size and the magic bytes
 _BLOCK = 1 << 20  # bytes per read
-
-
-class _Columns(Mapping[str, "Sequence[Any]"]):
-    """Columns that are converted to lists on first access."""
-
-    def __init__(self, names: Iterable[str], values: Callable[[str], list[Any]]) -> None:
-        self._lists: dict[str, list[Any] | None] = dict.fromkeys(names)
-        self._values = values
-
-    def __getitem__(self, name: str) -> list[Any]:
-        if (found := self._lists[name]) is None:
-            found = self._lists[name] = self._values(name)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._lists
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lists)
-
-    def __len__(self) -> int:
-        return len(self._lists)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Selected columns of a frame or a Parquet file, as lists of plain Python values.
-
-    Attributes
-    ----------
-    columns
-        The columns that were asked for and are there; None stands for a missing value.
-    polars
-        The same as a Polars frame, if that is where they come from.
-    names
-        The names of all columns there are.
-    height
-        How many rows there are.
-    source
-        The file's name, or ``frame``.
-    """
-
-    columns: Mapping[str, Sequence[Any]]
-    polars: pl.DataFrame | None
-    names: tuple[str, ...]
-    height: int
-    source: str
-
-    def place(self, row: int) -> str:
-        """Name a row for messages; ``row`` counts from 0, messages from 1."""
-        return f"{self.source}: row {row + 1}"
-
-    def default_id(self, row: int) -> str:
-        """Return the default id of a row: FILE:ROW, or the row number if there is no file."""
-        return str(row + 1) if self.source == FRAME else f"{base_name(self.source)}:{row + 1}"
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield every row as a dict."""
-        names = tuple(self.columns)
-        if not names:
-            return ({} for _ in range(self.height))
-        return (dict(zip(names, values, strict=True)) for values in zip(*self.columns.values(), strict=True))
-
-    def require(self, *names: str) -> None:
-        """Raise an error if columns are missing, naming them."""
-        if missing := [name for name in names if name not in self.columns]:
-            columns = "column" if len(missing) == 1 else "columns"
-            there = some(self.names) or "none"
-            raise DataError(f"{self.source}: the {columns} {some(missing)} must be there; columns found: {there}")
 
 
 def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Table:
@@ -124,16 +53,15 @@ def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Tabl
     # A caller who passes a frame has already imported its library, so no import is needed.
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(frame, polars.DataFrame):
-        names = [name for name in frame.columns if name in wanted]
-        columns = _Columns(names, lambda name: frame.get_column(name).to_list())
-        return Table(columns, frame.select(names), tuple(frame.columns), frame.height, source)
+        columns = {name: frame.get_column(name).to_list() for name in frame.columns if name in wanted}
+        return Table(source, tuple(frame.columns), columns, frame.height)
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         names = [name for name in frame.columns if isinstance(name, str)]
         for name in wanted:
             if names.count(name) > 1:
                 raise DataError(f"{source}: there are {names.count(name)} columns {name}; leave only one of them")
-        columns = _Columns([name for name in names if name in wanted], lambda name: _pandas_values(frame[name]))
-        return Table(columns, None, tuple(map(str, frame.columns)), len(frame), source)
+        columns = {name: _pandas_values(frame[name]) for name in names if name in wanted}
+        return Table(source, tuple(map(str, frame.columns)), columns, len(frame))
     hint = "; call its collect() first" if polars is not None and isinstance(frame, polars.LazyFrame) else ""
     raise DataError(f"a frame must be a Polars or pandas DataFrame, not {shown(type(frame).__name__)}{hint}")
 
@@ -159,6 +87,12 @@ def is_parquet(stream: io.BufferedReader, name: str) -> bool:
     return format_of(name) == "parquet" or stream.peek().startswith(PARQUET_MAGIC)
 
 
+def check_parquet(stream: io.BufferedReader, name: str) -> None:
+    """Raise an error for a newly opened file whose name says that it is Parquet, but whose first bytes do not."""
+    if not stream.peek().startswith(PARQUET_MAGIC):
+        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
+
+
 def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) -> Table:
     """Read selected columns of a Parquet file.
 
@@ -169,8 +103,7 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
     MissingExtraError
         If Polars is not installed.
     """
-    if not stream.peek().startswith(PARQUET_MAGIC):
-        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
+    check_parquet(stream, name)
     data = stream.read()
     with damage_named(name) as polars:
         _check_sum(io.BytesIO(data), name)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, TypeAlias
 
@@ -15,7 +17,7 @@ from trubleu.errors import DataError
 from trubleu.files.compression import SUFFIXES, without_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from types import ModuleType
 
 
@@ -47,6 +49,15 @@ def unreadable(name: str, error: OSError) -> str:
         case PermissionError():
             return f"{name} may not be read; check its permissions"
     return f"{name} cannot be read: {error.strerror or error}"
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn an `OSError` into a `DataError` that says why this file cannot be read, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(unreadable(name, error)) from error
 
 
 def is_remote(path: PathLike) -> bool:
@@ -182,11 +193,8 @@ def read_whole(path: PathLike) -> bytes:
     """
     if not is_remote(path) and exists(path) and not is_file(path) and not is_folder(path):
         raise DataError(f"{name_of(path)} is a device or a pipe, but a file is needed")
-    try:
-        with open_binary(path) as stream:
-            return stream.read()
-    except OSError as error:
-        raise DataError(unreadable(name_of(path), error)) from error
+    with reading(name_of(path)), open_binary(path) as stream:
+        return stream.read()
 
 
 def byte_size(path: PathLike) -> int:
@@ -288,6 +296,15 @@ def forget(path: PathLike) -> None:
     """Remove the copy made by `local_copy`, if any; open handles stay readable."""
     if is_remote(path):
         _remote().forget(os.fspath(path))
+
+
+def keep_copies(paths: Collection[PathLike]) -> None:
+    """Remove the copies that this process made with `local_copy`, except of some; open handles stay readable.
+
+    A process that reads one remote file after the other needs only one copy at a time, and all may not fit on its disk.
+    """
+    if remote := sys.modules.get("trubleu.files.remote"):
+        remote.keep_copies({os.fspath(path) for path in paths})
 
 
 def _is_hidden(name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.errors import ChangedError, DataError
+from trubleu.errors import ChangedError
 from trubleu.files import paths
 from trubleu.files.lines import BOM, newlines_in, open_bytes
 from trubleu.native import kernels
@@ -63,11 +63,9 @@ class SourceFile:
         DataError
             If it was, or cannot be found.
         """
-        try:
+        with paths.reading(self.name):
             if self.state is not None and state_of(self.path) != self.state:
                 raise self.changed()
-        except OSError as error:
-            raise DataError(paths.unreadable(self.name, error)) from error
 
     def changed(self) -> ChangedError:
         """Return the error for a file that was written to."""
@@ -96,13 +94,10 @@ class SourceFile:
                 self.check_unchanged()
                 yield from iter(lambda: content.read(BLOCK), b"")
             return
-        try:
-            with paths.open_binary(self.path) as stream:
-                self.check_unchanged()  # after opening, because network file systems refresh their attributes then
-                stream.seek(start)
-                yield from self._limited(stream, size)
-        except OSError as error:
-            raise DataError(paths.unreadable(self.name, error)) from error
+        with paths.reading(self.name), paths.open_binary(self.path) as stream:
+            self.check_unchanged()  # after opening, because network file systems refresh their attributes then
+            stream.seek(start)
+            yield from self._limited(stream, size)
 
     def _limited(self, stream: BinaryIO, left: int | None) -> Iterator[bytes]:
         while left is None or left > 0:

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 from weakref import WeakSet
 
 from trubleu.errors import DataError, MissingExtraError, TrubleuError
-from trubleu.files.paths import NoBucketError, unreadable
+from trubleu.files.paths import NoBucketError, reading
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 
 # Bytes fetched ahead: few at first, as many readers need only a little, then doubled while reading continues, as a
@@ -75,20 +75,15 @@ def byte_size(address: str) -> int:
 
 def kind(address: str) -> Literal["file", "folder"] | None:
     """Return the kind of path; `DataError` if it is unknown, because callers of a query do not expect an `OSError`."""
-    try:
+    with reading(address), suppress(FileNotFoundError):
         return "folder" if _call(address, "info")["type"] == "directory" else "file"
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DataError(unreadable(address, error)) from error
+    return None
 
 
 def is_folder(address: str) -> bool:
     """Return whether a folder exists; on object stores a file name can also be a prefix of other files."""
-    try:
+    with reading(address):
         return bool(_call(address, "isdir"))
-    except OSError as error:
-        raise DataError(unreadable(address, error)) from error
 
 
 def names_below(folder: str) -> list[str]:
@@ -388,6 +383,13 @@ def forget(address: str) -> None:
         for copy in _copies.pop((os.getpid(), address), ()):
             with suppress(OSError):  # Windows keeps a file that is in use, until the process ends
                 copy.unlink(missing_ok=True)
+
+
+def keep_copies(addresses: Collection[str]) -> None:
+    """Remove the copies made by this process, except those of some addresses."""
+    for process, address in list(_copies):
+        if process == os.getpid() and address not in addresses:
+            forget(address)
 
 
 def _folder() -> Path:

@@ -7,8 +7,9 @@ import io
 import re
 import warnings
 import zipfile
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass
+from itertools import chain, compress, repeat
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, Notice, UsageError, nearest, shown, some
 from trubleu.files.delimited import check_width, delimited_rows, finite, unguarded
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.files.paths import Format, PathLike
+
+FRAME: Final = "frame"  # name of a frame in messages
 
 TABLES: Final[tuple[Format, ...]] = ("csv", "tsv", "xlsx")
 
@@ -41,36 +44,81 @@ def is_table_name(name: str) -> bool:
     return format_of(name) in TABLES
 
 
-class TextTable(NamedTuple):
-    """A table of text cells.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of a file or a frame.
 
     Attributes
     ----------
-    name
-        The file's.
-    titles
-        Of the columns, without white space around them.
-    rows
-        The cells, as many in each row as there are titles; empty for an empty cell.
+    source
+        The file's name, or ``frame``.
+    names
+        The titles of all columns, without white space around them.
+    columns
+        Those that were asked for and are there, as lists: of texts if the file is a text, else of plain Python values,
+        None for a missing one.
+    height
+        How many rows there are.
     places
-        Where each row is, for messages.
+        Where each row is, for messages; None if it is the row of that number.
     """
 
-    name: str
-    titles: tuple[str, ...]
-    rows: list[list[str]]
-    places: Sequence[str]
+    source: str
+    names: tuple[str, ...]
+    columns: Mapping[str, Sequence[Any]]
+    height: int
+    places: Sequence[str] | None = None
 
-    def remedy(self, option: str) -> str:
-        """Return what to do if the titles are ambiguous: use an option, or add titles to a table without them."""
-        if any(not title or finite(title) is not None for title in self.titles):
-            return "that is data, so put a row above it that names the columns, such as id,text"
-        return f"say which it is: {option}"
+    def place(self, row: int) -> str:
+        """Name a row for messages; ``row`` counts from 0, messages from 1."""
+        return f"{self.source}: row {row + 1}" if self.places is None else self.places[row]
 
-    def column(self, title: str) -> list[str]:
-        """Return the cells of a column."""
-        at = self.titles.index(title)
-        return [row[at] for row in self.rows]
+    def default_id(self, row: int) -> str:
+        """Return the default id of a row: FILE:ROW, or the row number if there is no file."""
+        return str(row + 1) if self.source == FRAME else f"{base_name(self.source)}:{row + 1}"
+
+    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield every row as a dict, with its place."""
+        columns = zip(*self.columns.values(), strict=True) if self.columns else ((),) * self.height
+        for row, values in enumerate(columns):
+            yield self.place(row), dict(zip(self.columns, values, strict=True))
+
+    def require(self, *names: str) -> None:
+        """Raise an error if columns are missing, naming them."""
+        if missing := [name for name in names if name not in self.columns]:
+            columns = "column" if len(missing) == 1 else "columns"
+            there = some(self.names) or "none"
+            raise DataError(f"{self.source}: the {columns} {some(missing)} must be there; columns found: {there}")
+
+    def take(self, kept: Sequence[bool]) -> Table:
+        """Return some of the rows."""
+        columns = {name: list(compress(column, kept)) for name, column in self.columns.items()}
+        places = [self.place(row) for row, keep in enumerate(kept) if keep]
+        return Table(self.source, self.names, columns, len(places), places)
+
+    def find(
+        self,
+        synonyms: Mapping[str, Sequence[str]],
+        given: Mapping[str, str] | None = None,
+        several: Mapping[str, str] | None = None,
+        *,
+        option: str = "--columns",
+    ) -> dict[str, tuple[str, ...]]:
+        """Match columns to fields, one of which must be ``text`` (see `find_fields`).
+
+        Raises
+        ------
+        DataError
+            If there is no column of texts.
+        """
+        place = f"{self.source}: the first row"
+        found = find_fields(self.names, synonyms, given, place, several, option=option)
+        if "text" not in found:
+            remedy = f"say which it is: {option} text=TITLE" if option else "call it text"
+            if option and any(not title or finite(title) is not None for title in self.names):
+                remedy = "that is data, so put a row above it that names the columns, such as id,text"
+            raise DataError(f"{place} names no column of texts, only {some(self.names)}; {remedy}")
+        return found
 
 
 def table_rows(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, list[str]]]:
@@ -85,15 +133,19 @@ def table_rows(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, list
         if not stream.peek().startswith(b"PK"):  # /dev/zero would fill the memory
             raise DataError(_NO_WORKBOOK.format(name))
         return _excel_rows(stream.read(MOST_UNPACKED + 1), name)
-    lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
+    return text_rows(chain.from_iterable(split_lines(stream, name, keep_ends=True)), name)
+
+
+def text_rows(lines: Iterator[str], name: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of lines that are CSV or TSV, as `table_rows` does."""
     first = next(lines, "")
-    delimiter = _delimiter(first, name)
-    rows = delimited_rows(chain([first], lines) if first else lines, name, delimiter)
+    rows = delimited_rows(chain([first], lines) if first else lines, name, _delimiter(first, name))
     return ((f"{name}:{number}", row) for number, row in rows)
 
 
 def _delimiter(first: str, name: str) -> str:
-    if format_of(name) == "tsv":
+    form = format_of(name)
+    if form == "tsv" or (form is None and "\t" in first):
         return "\t"
     # Spreadsheets separate by semicolons in locales with a decimal comma.
     return ";" if ";" in first and "," not in first else "," if "," in first or "\t" not in first else "\t"
@@ -140,27 +192,37 @@ def _cell_text(value: Any, place: str) -> str:
     return "" if value is None else str(value)
 
 
-def read_table(stream: io.BufferedReader, name: str) -> TextTable:
-    """Read a whole CSV, TSV or Excel file.
+def read_table(rows: Iterator[tuple[str, list[str]]], name: str, columns: str = "") -> Table:
+    """Read a whole table of texts.
+
+    Parameters
+    ----------
+    rows
+        As `table_rows` yields them.
+    name
+        The file's.
+    columns
+        Which columns the message about an empty file asks for.
 
     Raises
     ------
     DataError
-        If it cannot be read, is empty, has a title twice or a row of another width.
+        If it is empty, has a title twice or a row of another width.
     """
-    rows = table_rows(stream, name)
     place, header = next(rows, ("", []))
     titles = tuple(title.strip().removeprefix("\ufeff") for title in header)
     if not titles:
-        raise DataError(f"{name} is empty; its first line must name the columns")
+        raise DataError(f"{name} is empty; its first line must name the columns{columns}")
     if repeated := [title for title in titles if titles.count(title) > 1 and title]:
         raise DataError(f"{place}: there are {titles.count(repeated[0])} columns {repeated[0]}; leave only one of them")
     cells, places = [], []
     for where, row in rows:
         check_width(row, titles, where)
-        cells.append([unguarded(cell) for cell in row])
+        cells.append(row)
         places.append(where)
-    return TextTable(name, titles, cells, places)
+    found = zip(*cells, strict=True) if cells else repeat(())
+    texts = {title: list(map(unguarded, column)) for title, column in zip(titles, found, strict=False)}
+    return Table(name, titles, texts, len(places), places)
 
 
 def table_titles(path: PathLike) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from trubleu.results import SCHEMA
 
@@ -59,8 +59,8 @@ HOPELESS: Final = 100
 _NAMED: Final = 4
 
 
-def data_needed(now: int, difference: float, spread: float) -> int | None:
-    """Return how much data it takes to find a difference with a power of 80 %; None if no amount does.
+def data_needed(now: int, difference: float, spread: float) -> float:
+    """Return how much data it takes to find a difference with a power of 80 %; infinite if no amount does.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def data_needed(now: int, difference: float, spread: float) -> int | None:
     Examples
     --------
     >>> data_needed(100, 0.02, 0.02), data_needed(100, 0.0, 0.02)
-    (784, None)
+    (784, inf)
     """
     if difference == 0.0 or spread == 0.0:
-        return None
+        return math.inf
     return max(now, math.ceil(now * (POWER * spread / difference) ** 2))
 
 
@@ -90,7 +90,7 @@ def standard_error(low: float, high: float, confidence: float) -> float:
     return (high - low) / (2 * NormalDist().inv_cdf((1 + confidence) / 2))
 
 
-def settling(now: int, needed: int | None, what: str, other: str, difference: float, p: float | None) -> str:
+def settling(now: int, needed: float, what: str, other: str, difference: float, p: float | None) -> str:
     """Say how much data would settle a difference that is not significant.
 
     Examples
@@ -103,12 +103,78 @@ def settling(now: int, needed: int | None, what: str, other: str, difference: fl
     'The difference to chrf is .001: no realistic amount of data would settle it.'
     """
     of = f"{brief(difference)}{'' if p is None else f' (p = {brief_p(p)})'}"
-    if needed is None or needed > HOPELESS * now:
+    if needed > HOPELESS * now:
         return f"The difference to {other} is {of}: no realistic amount of data would settle it."
     if needed <= now:
         return f"A little more data or more draws would settle the difference to {other}, {of}."
-    step = 10 ** max(len(str(needed)) - 2, 0)  # two digits that count
-    return f"About {-(-needed // step) * step:,} {what} would settle the difference to {other}, {of}."
+    step = 10 ** max(len(str(int(needed))) - 2, 0)  # two digits that count
+    return f"About {math.ceil(needed / step) * step:,} {what} would settle the difference to {other}, {of}."
+
+
+class Rival(NamedTuple):
+    """Another metric beside the best.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    difference
+        How far it is behind.
+    p
+        Of the difference, corrected for all tests; None if there was no test.
+    needed
+        How much data would settle the difference, infinite if no amount does; None if that is not known.
+    """
+
+    name: str
+    difference: float
+    p: float | None
+    needed: float | None = None
+
+
+def verdict(head: str, rivals: Sequence[Rival], level: float, now: int, what: str) -> str:
+    """Say whether the best metric is significantly better than the others, and how much data would settle it.
+
+    Parameters
+    ----------
+    head
+        The sentence that names it, without an end.
+    rivals
+        The others.
+    level
+        Of significance.
+    now, what
+        How much data there is, and of what.
+
+    Examples
+    --------
+    >>> verdict("a is best", [Rival("b", 0.2, 0.001), Rival("c", 0.02, 0.31, 784)], 0.05, 100, "rated items")
+    'a is best, but not significantly better than c; significantly better than 1 of the 2 others. About 790 rated items would settle the difference to c, .020 (p = .310).'
+    >>> verdict("a is best", [Rival("b", 0.2, 0.01)], 0.05, 100, "rated items")
+    'a is best, significantly better than b (p ≤ .010).'
+    """  # noqa: E501 - a sentence
+    tested = {rival: rival.p for rival in rivals if rival.p is not None}
+    equal = sorted((each for each, p in tested.items() if p >= level), key=lambda each: each.difference)
+    untested = [each.name for each in rivals if each.p is None]
+    more = f"; not tested against {listed(untested)}" if untested else ""
+    if not rivals:
+        return f"{head}; it is the only metric."
+    if not tested:
+        return f"{head}; whether it is significantly better than the others was not tested."
+    if not equal:
+        whom = rivals[0].name if len(rivals) == 1 else listed([*map(_name, tested)]) if untested else "all others"
+        return f"{head}, significantly better than {whom} (p ≤ {brief_p(max(tested.values()))}){more}."
+    if beaten := len(tested) - len(equal):
+        more = f"; significantly better than {beaten} of the {len(rivals)} others{more}"
+    first = equal[0]
+    said = f"{head}, but not significantly better than {listed([*map(_name, equal)])}{more}."
+    if first.needed is None:
+        return said
+    return f"{said} {settling(now, first.needed, what, first.name, first.difference, first.p)}"
+
+
+def _name(rival: Rival) -> str:
+    return rival.name
 
 
 def brief(value: float) -> str:
@@ -120,6 +186,11 @@ def brief(value: float) -> str:
     ('.500', '−.250', '1.000')
     """
     return f"{value:z.3f}".replace("0.", ".", 1).replace("-", "−")
+
+
+def brief_interval(value: float, low: float | None, high: float | None) -> str:
+    """Return a value and its interval, if there is one, as sentences have them."""
+    return brief(value) if low is None or high is None else f"{brief(value)} [{brief(low)}, {brief(high)}]"
 
 
 def brief_p(value: float) -> str:

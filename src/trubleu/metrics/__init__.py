@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trubleu.metrics.base import Result as Result
     from trubleu.metrics.bleu import Bleu as Bleu
     from trubleu.metrics.bleu import BleuResult as BleuResult
+    from trubleu.metrics.bleu2vec import AlignedNgrams as AlignedNgrams
     from trubleu.metrics.bleu2vec import Bleu2Vec as Bleu2Vec
     from trubleu.metrics.bleu2vec import DeltaBleu2Vec as DeltaBleu2Vec
     from trubleu.metrics.chrf import ChrF as ChrF
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
     from trubleu.metrics.ter import Ter as Ter
     from trubleu.metrics.ter import TerResult as TerResult
-    from trubleu.metrics.trubleu import AlignedNgrams as AlignedNgrams
     from trubleu.metrics.trubleu import ComparedReference as ComparedReference
     from trubleu.metrics.trubleu import SegmentParts as SegmentParts
     from trubleu.metrics.trubleu import TruBleu as TruBleu
@@ -46,7 +46,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "base": "FResult Metric Result",
         "bleu": "Bleu BleuResult",
-        "bleu2vec": "Bleu2Vec DeltaBleu2Vec",
+        "bleu2vec": "AlignedNgrams Bleu2Vec DeltaBleu2Vec",
         "chrf": "ChrF",
         "cider": "Cider CiderD",
         "dbleu": "DeltaBleu",
@@ -59,6 +59,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "rouge": "Rouge RougeL RougeLsum",
         "sbleu": "SentenceBleu SentenceDeltaBleu",
         "ter": "Ter TerResult",
-        "trubleu": "AlignedNgrams ComparedReference SegmentParts TruBleu",
+        "trubleu": "ComparedReference SegmentParts TruBleu",
     },
 )

@@ -7,9 +7,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -126,8 +125,6 @@ class Metric(ABC):
         `learned` of the whole first.
     among_outputs
         Whether outputs are compared with each other instead of with references.
-    only_counting
-        Attributes that may be large, such as vectors, and that `score` never looks at; `scorer` does without them.
     """
 
     name: str
@@ -135,7 +132,6 @@ class Metric(ABC):
     uses_weights: ClassVar[bool] = True
     needs_source: ClassVar[bool] = False
     among_outputs: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:  # noqa: B027 - most have nothing to check
         """Validate the options. Metrics declare them as dataclass fields, so they can be inherited."""
@@ -195,15 +191,6 @@ class Metric(ABC):
     @abstractmethod
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the score of each row of (summed) statistics: ``float64[..., k]`` to ``float64[...]``."""
-
-    def scorer(self) -> Self:
-        """Return a light copy that can only `score` sums, for sending to other processes."""
-        light = copy(self)
-        for name in self.only_counting:
-            vars(light).pop(name, None)
-        # The copy does not hold everything a score depends on, such as files; the signature does.
-        vars(light)["made_from"] = str(self.signature())
-        return light
 
     @abstractmethod
     def signature(self, references: AnyReferences | None = None) -> Signature:

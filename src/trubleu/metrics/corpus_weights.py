@@ -7,9 +7,9 @@ import os
 import re
 from abc import abstractmethod
 from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -154,7 +154,6 @@ class LearningMetric(TextMetric):
     """
 
     uses_weights: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ("_corpus", "_learned")
     family: ClassVar[str]
     counted: ClassVar[Counted]
 
@@ -303,19 +302,8 @@ class WeightedNgramMetric(LearningMetric):
         """Return the statistics of a range of segments, with n-grams weighted by the learned counts."""
 
 
-class _Read:
-    """The content of a file; a class of its own, as references do not support weak references."""
-
-    def __init__(self, references: References) -> None:
-        self.references = references
-
-
-# By file state, as long as a metric needs it: several metrics often learn from one file.
-_files: WeakValueDictionary[tuple[int | str, ...], _Read] = WeakValueDictionary()
-
-
 class _Corpus:
-    """A corpus to learn from, shared by a metric and its copies; a file is read once, on first use.
+    """A corpus to learn from, shared by a metric and its copies; a file is read on first use.
 
     Attributes
     ----------
@@ -326,41 +314,43 @@ class _Corpus:
     """
 
     def __init__(self, given: Corpus | PreparedReferences) -> None:
-        self._read: _Read | None = None
+        self._whole: References | None = None
         if isinstance(given, References | PreparedReferences):
-            whole = whole_references(given)
-            self.place = self.name = whole.source
-            self._read = _Read(self._checked(whole))
+            self._whole = whole_references(given)
+            self.place = name = self._whole.source
+            _check_segments(self._whole, self.place)
         elif isinstance(given, str | os.PathLike):
-            self.place, self.name = os.fspath(given), base_name(given)
+            self.place, name = os.fspath(given), base_name(given)
             if not is_file(self.place):
                 raise DataError(f"there is no file {self.place} to learn from; corpus= takes a file of references")
         else:
             raise UsageError(f"corpus cannot be a {type(given).__name__}; give the path of a file, or References")
         # Replace separators of signatures, and line ends.
-        self.name = re.sub(r"[|:\s]", "_", self.name)
+        self.name = re.sub(r"[|:\s]", "_", name)
 
     @property
     def references(self) -> References:
         """The references; the file is read only once, even if it changes later."""
-        if self._read is None:
-            self._read = self._found()
-        return self._read.references
+        if self._whole is None:
+            try:
+                state = _state(self.place)
+            except OSError as error:
+                raise DataError(f"{self.place} cannot be read any more: {error.strerror}") from error
+            self._whole = _read(self.place, state)
+        return self._whole
 
-    def _found(self) -> _Read:
-        try:
-            key = _state(self.place)
-        except OSError as error:
-            raise DataError(f"{self.place} cannot be read any more: {error.strerror}") from error
-        kept = _files.get(key)
-        if kept is None:
-            kept = _files[key] = _Read(self._checked(References.read(self.place)))
-        return kept
 
-    def _checked(self, references: References) -> References:
-        if not len(references):
-            raise DataError(f"{self.place} has no segments to learn from; {_WHAT_TO_DO}")
-        return references
+@lru_cache(maxsize=1)
+def _read(place: str, _state: tuple[int | str, ...]) -> References:
+    """Read a file once for all metrics that learn from it, as long as it stays the same."""
+    references = References.read(place)
+    _check_segments(references, place)
+    return references
+
+
+def _check_segments(references: References, place: str) -> None:
+    if not len(references):
+        raise DataError(f"{place} has no segments to learn from; {_WHAT_TO_DO}")
 
 
 def _digest(references: References) -> str:
@@ -378,6 +368,6 @@ def _digest(references: References) -> str:
 def _state(place: str) -> tuple[int | str, ...]:
     """Return the state of a file, to detect changes."""
     if is_remote(place):
-        return place, modified(place)
+        return (modified(place),)
     found = Path(place).stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -24,7 +24,7 @@ from trubleu.metrics.base import (
     check_order,
     whole_references,
 )
-from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
+from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, slices
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
@@ -57,31 +57,6 @@ SLICE_TEXTS: Final = 1 << 15
 
 MOST_PAIRS: Final = 2**32
 """Maximum word pairs of an output and a reference, for a reasonable running time."""
-
-
-class AlignedNgrams(NamedTuple):
-    """An n-gram of an output, and the n-gram of a reference aligned with it.
-
-    Attributes
-    ----------
-    reference
-        The reference's place among the segment's, from 0.
-    order
-        How many words the two have.
-    position, reference_position
-        Where they begin, in tokens from 0.
-    exact
-        Whether they are equal.
-    similarity
-        1 if they are equal, otherwise less.
-    """
-
-    reference: int
-    order: int
-    position: int
-    reference_position: int
-    exact: bool
-    similarity: float
 
 
 class ComparedReference(NamedTuple):
@@ -175,7 +150,6 @@ class TruBleu(LearningMetric):
     """
 
     uses_weights: ClassVar[bool] = True
-    only_counting: ClassVar[tuple[str, ...]] = ("_vectors", "_corpus", "_learned")
     family: ClassVar[str] = "trubleu"
     counted: ClassVar[Counted] = "segments"
 

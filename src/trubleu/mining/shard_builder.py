@@ -16,14 +16,14 @@ import os
 import re
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from trubleu.data.triple_formats import TripleRows, go_over_to, read_range
+from trubleu.data.triple_formats import TripleRows, read_range
 from trubleu.data.triples import TripleBatch
 from trubleu.errors import DataError, UsageError, some
 from trubleu.execution.hashing import code_digest, stream_digest
-from trubleu.files.paths import is_remote, joined, open_binary, unreadable
+from trubleu.files.paths import is_remote, joined, keep_copies, open_binary, unreadable
 from trubleu.mining.manifest import (
     ListedShard,
     SealedKind,
@@ -141,10 +141,9 @@ class Planner:
         how = [code_digest(), model, number, piece, asdict(self._options), self._columns]
         depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
         for each in ranges:
-            form = None if each.form is None else astuple(each.form)
             content = self._files[each.file].content(each)
             rows = [each.first, each.count, each.byte, each.skip]
-            depends.update(json.dumps([each.label, rows, form, content]).encode())
+            depends.update(json.dumps([each.label, rows, repr(each.form), content]).encode())
         return Part(number, ranges, depends.hexdigest(), piece)
 
 
@@ -411,7 +410,7 @@ class ShardMaker:
                 nonlocal within
                 within += more
 
-            go_over_to(each.path)
+            keep_copies([each.path])
             for end in read_range(each, rows, room, passed=passed, columns=self.columns, tell=told):
                 batch = TripleBatch(*rows.taken(), file=each.file, end=end)
                 yield Step(batch, end - before, rows.bad - bad, rows.empty - empty, (number, end - each.first))

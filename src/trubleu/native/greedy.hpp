@@ -207,30 +207,34 @@ class Aligner {
     }
 
     // Each row knows its best column; that a column is taken is only noticed when a row that wants it comes up, which
-    // then looks for its next best.
+    // then looks for its next best. A heap holds the rows: a million of them may want one column.
     template <typename KeysOf> void one_by_one(size_t columns, int32_t least, KeysOf &&keys_of) {
-        best_keys_.assign(padded(rows_.size()), taken);
         best_columns_.resize(rows_.size());
-        auto look_again = [&](size_t place) {
-            std::tie(best_keys_[place], best_columns_[place]) = look(keys_of(rows_[place]), columns);
+        waiting_.clear();
+        // The largest key on top; of equal ones the first row.
+        auto look_again = [&](uint32_t place) {
+            auto [key, column] = look(keys_of(rows_[place]), columns);
+            best_columns_[place] = column;
+            if (key > least) waiting_.push_back(static_cast<int64_t>(static_cast<uint64_t>(key) << 32 | ~place));
+            return key > least;
         };
-        for (size_t place = 0; place < rows_.size(); ++place) look_again(place);
-        for (;;) {
-            auto [best, place] = largest(rows_.size(), [&](size_t i) { return ints_at(best_keys_.data() + i); });
-            if (best <= least) return;
+        for (size_t place = 0; place < rows_.size(); ++place) look_again(static_cast<uint32_t>(place));
+        std::make_heap(waiting_.begin(), waiting_.end());
+        while (!waiting_.empty()) {
+            std::pop_heap(waiting_.begin(), waiting_.end());
+            int32_t best = static_cast<int32_t>(waiting_.back() >> 32);
+            uint32_t place = ~static_cast<uint32_t>(waiting_.back());
+            waiting_.pop_back();
             uint32_t column = best_columns_[place];
-            if (free_[column] == taken) {
-                look_again(place);
-                continue;
-            }
-            take(rows_[place], column, best);
-            best_keys_[place] = taken;
+            if (free_[column] != taken) take(rows_[place], column, best);
+            else if (look_again(place)) std::push_heap(waiting_.begin(), waiting_.end());
         }
     }
 
     std::vector<Match> matches_;
     std::vector<uint32_t> rows_, best_columns_;  // rows that are left
-    std::vector<int32_t> free_, best_keys_, best_rows_;
+    std::vector<int32_t> free_, best_rows_;
+    std::vector<int64_t> waiting_;
 };
 
 }  // namespace trubleu::soft

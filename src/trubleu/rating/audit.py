@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,8 @@ def faults(connection: Connection, store: Store) -> Iterator[str]:
         yield from _rows(connection, store, items, "item", ITEM, tips)
         yield from _rows(connection, store, raters, "rater", RATER, tips)
         yield from _ratings(connection, state, len(json.loads(settings[QUESTIONS].value)))
-        never = set() if MODELS_COUNT in settings and settings[MODELS_COUNT].value == "true" else _models(connection)
+        models = set(connection.execute(select(raters.c.id).where(raters.c.entry == MODEL)).scalars())
+        never = set() if MODELS_COUNT in settings and settings[MODELS_COUNT].value == "true" else models
         yield from _numbers(
             connection, state, never, wanted=int(settings["raters"].value), number=int(settings[ITEMS].value)
         )
@@ -230,15 +231,11 @@ def _ratings(connection: Connection, state: Rebuilt, questions: int) -> Iterable
     yield from (f"the log counts a rating of item {item} that is not there" for item, _ in state.counted - found.keys())
 
 
-def _models(connection: Connection) -> set[int]:
-    return set(connection.execute(select(raters.c.id).where(raters.c.entry == MODEL)).scalars())
-
-
 def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted: int, number: int) -> Iterable[str]:
     """Verify the counters of items; the answers of some raters never count."""
-    counted = _tally(item for item, _ in state.counted)
-    allowed = _tally(item for item, rater in state.scores if rater not in state.excluded | never)
-    leased = _tally(
+    counted = Counter(item for item, _ in state.counted)
+    allowed = Counter(item for item, rater in state.scores if rater not in state.excluded | never)
+    leased = Counter(
         row.item for row in connection.execute(select(assignments.c.item).where(assignments.c.state == "leased"))
     )
     rows = connection.execute(select(items.c.id, items.c.role, items.c.wanted, items.c.counted, items.c.load)).all()
@@ -247,19 +244,12 @@ def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted:
     for row in rows:
         if row.wanted != (wanted if row.role == "item" else 0):
             yield f"item {row.id} is to have {row.wanted} ratings; right is {wanted}"
-        right = min(row.wanted, allowed.get(row.id, 0)) if row.role == "item" else 0
-        load = right + leased.get(row.id, 0) if row.role == "item" else 0
-        if not row.counted == counted.get(row.id, 0) == right:
-            yield f"item {row.id} has {row.counted} counted ratings, the log {counted.get(row.id, 0)}; right is {right}"
+        right = min(row.wanted, allowed[row.id]) if row.role == "item" else 0
+        load = right + leased[row.id] if row.role == "item" else 0
+        if not row.counted == counted[row.id] == right:
+            yield f"item {row.id} has {row.counted} counted ratings, the log {counted[row.id]}; right is {right}"
         if row.load != load:
             yield f"item {row.id} has a load of {row.load}; right is {load}"
-
-
-def _tally(numbers: Iterable[int]) -> Mapping[int, int]:
-    counts: defaultdict[int, int] = defaultdict(int)
-    for number in numbers:
-        counts[number] += 1
-    return counts
 
 
 def _assignments(connection: Connection, state: Rebuilt) -> Iterable[str]:
@@ -283,13 +273,13 @@ def _raters(connection: Connection, state: Rebuilt) -> Iterable[str]:
     roles = {row.id: row.role for row in connection.execute(select(items.c.id, items.c.role))}
     tasks = [*state.scores, *state.unable]
     practice = {row.id for row in connection.execute(select(items.c.id).where(items.c.key.startswith("practice:")))}
-    answered = _tally(rater for item, rater in tasks if item not in practice)
-    rated = _tally(rater for item, rater in state.scores if roles[item] == "item")
+    answered = Counter(rater for item, rater in tasks if item not in practice)
+    rated = Counter(rater for item, rater in state.scores if roles[item] == "item")
     there = connection.execute(select(raters)).all()
     for rater in sorted({rater for _, rater in tasks} - {row.id for row in there}):
         yield f"the log has answers of rater {rater}, who is not there"
     for row in there:
-        if (row.answered, row.rated) != (answered.get(row.id, 0), rated.get(row.id, 0)):
-            yield f"rater {row.id} has answered {row.answered} tasks; right is {answered.get(row.id, 0)}"
+        if (row.answered, row.rated) != (answered[row.id], rated[row.id]):
+            yield f"rater {row.id} has answered {row.answered} tasks; right is {answered[row.id]}"
         if row.excluded != (row.id in state.excluded):
             yield f"rater {row.id} is excluded in one of table and log only"

@@ -14,12 +14,11 @@ from sqlalchemy import select
 from trubleu.errors import TrubleuWarning, UsageError, some
 from trubleu.rating.config import question_key
 from trubleu.rating.create import fix_questions, found
-from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
-from trubleu.rating.items import Item
-from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, recall, remember
+from trubleu.rating.insert_answers import TakenAnswer, items_by_key, take_answers
+from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, remember
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
-from trubleu.rating.store.schema import assignments, items, raters, ratings
+from trubleu.rating.store.schema import assignments, raters, ratings
 from trubleu.rating.study import Study
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from trubleu.files.paths import PathLike
     from trubleu.rating.config import StudyConfig
+    from trubleu.rating.items import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,6 @@ class Carried:
         Raters who came along.
     changed
         Keys that both studies have, but with other texts: nothing was taken over for them.
-    different
-        Answers that were here already with other scores; those of this study stay.
-    excluded
-        Raters who were excluded by the rule on gold items.
     """
 
     items: int
@@ -58,8 +54,6 @@ class Carried:
     counted: int
     raters: int
     changed: tuple[str, ...] = ()
-    different: int = 0
-    excluded: int = 0
 
 
 def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
@@ -75,7 +69,7 @@ def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
     Parameters
     ----------
     study
-        Takes over.
+        Takes over; it has no raters yet.
     other
         Is only read.
     now
@@ -84,7 +78,7 @@ def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
     Raises
     ------
     UsageError
-        If the studies are of different kinds, or are one and the same.
+        If the studies are of different kinds, or the one that takes over has raters.
 
     Warns
     -----
@@ -103,18 +97,13 @@ def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
     >>> _ = first.answer(rater, task.assignment, (4,), key=task.client_key)
     >>> second = Study.create(folder / "second", StudyConfig("Seeds again", "response", raters=2), items)
     >>> carry(second, first)
-    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0, excluded=0)
+    Carried(items=1, answers=1, counted=1, raters=1, changed=())
     >>> first.close()
     >>> second.close()
     """
-    _check_kinds(study.folder, study.config, other)
-    if study.id == other.id:
-        raise UsageError(f"{other.folder} is this study itself; name another one to carry ratings over from")
-    there = other.store.read(_read)
+    _check_questions(study.folder, study.config, other)
     at = study.now() if now is None else now
-    made = study.store.write(lambda connection: _carry(connection, study.config, other, there, at))
-    _warn_of_nothing(other, there, made)
-    return made.carried
+    return _told(other, *study.store.write(lambda connection: _carry(connection, study.config, other, at)))
 
 
 def create_and_carry(
@@ -127,22 +116,15 @@ def create_and_carry(
     now: int | None = None,
 ) -> tuple[Study, Carried]:
     """Create a study with the answers of another (see `Study.create` and `carry`); both steps succeed, or neither."""
-    _check_kinds(folder, config, other)
-    there = other.store.read(_read)
+    _check_questions(folder, config, other)
     at = other.now() if now is None else now
-    made: list[_Made] = []
-    found(
-        Path(folder),
-        config,
-        items,
-        store_url=store_url,
-        also=lambda connection: made.append(_carry(connection, config, other, there, at)),
-    )
-    _warn_of_nothing(other, there, made[-1])
-    return Study.open(folder), made[-1].carried
+    made: list[tuple[Carried, str]] = []
+    also = lambda connection: made.append(_carry(connection, config, other, at))  # noqa: E731 - one step of many
+    found(Path(folder), config, items, store_url=store_url, also=also)
+    return Study.open(folder), _told(other, *made[-1])
 
 
-def _check_kinds(folder: PathLike, config: StudyConfig, other: Study) -> None:
+def _check_questions(folder: PathLike, config: StudyConfig, other: Study) -> None:
     if config.kind != other.config.kind:
         raise UsageError(
             f"{other.folder} is a study of kind {other.config.kind}, and {folder} of kind {config.kind}; "
@@ -155,93 +137,64 @@ def _check_kinds(folder: PathLike, config: StudyConfig, other: Study) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    carried: Carried
-    same: int  # matching items, with or without answers
-    repeated: int  # answers that were already here
+def _told(other: Study, carried: Carried, reason: str) -> Carried:
+    if not carried.answers:
+        warnings.warn(f"nothing was carried over from {other.folder}: {reason}", TrubleuWarning, stacklevel=3)
+    return carried
 
 
-def _warn_of_nothing(other: Study, there: _There, made: _Made) -> None:
-    if made.carried.answers or made.repeated:
-        return
-    if not any(item in there.items for item, _ in there.ratings):
-        reason = "nobody has rated anything there yet"
-    elif made.carried.changed:
-        reason = f"it has the same keys, but other texts or messages: {some(made.carried.changed, 3)}"
-    elif not made.same:
-        reason = "no item has the same key, or the same segment and texts, here and there"
-    else:
-        reason = "the items that are the same have no ratings there"
-    warnings.warn(f"nothing was carried over from {other.folder}: {reason}", TrubleuWarning, stacklevel=3)
-
-
-@dataclass(frozen=True, slots=True)
-class _There:
-    items: dict[int, Item]
-    raters: Sequence[Row[Any]]
-    assignments: Sequence[Row[Any]]
-    ratings: dict[tuple[int, int], list[Row[Any]]]
-    order: list[tuple[int, int]]
-    known: dict[str, int]
-    keys: dict[str, str]
-
-
-def _read(connection: Connection) -> _There:
-    rated: dict[tuple[int, int], list[Row[Any]]] = {}
-    for row in connection.execute(select(ratings).order_by(ratings.c.id)):
-        rated.setdefault((row.item, row.rater), []).append(row)
-    # Counted answers first, so a surplus answer does not displace them here.
-    order = sorted(rated, key=lambda pair: not rated[pair][0].counted)
-    everything = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == "item"))
-    done = select(assignments).where(assignments.c.state.in_(("answered", "unable"))).order_by(assignments.c.id)
-    return _There(
-        {row.id: Item.from_json(row.key, row.payload) for row in everything},
-        connection.execute(select(raters).order_by(raters.c.id)).all(),
-        connection.execute(done).all(),
-        rated,
-        order,
-        checksums(connection),
-        keys(connection),
-    )
-
-
-def _carry(connection: Connection, config: StudyConfig, other: Study, there: _There, now: int) -> _Made:
+def _carry(connection: Connection, config: StudyConfig, other: Study, now: int) -> tuple[Carried, str]:
+    """Carry answers over, and say why there may be none."""
     lock_study(connection)
     fix_questions(connection, config)
-    same, changed = _same_items(items_by_key(connection), there.items)
-    people, added = _carry_raters(connection, config, other, there, now)
-    before = answers_there(connection)
-    rank = {pair: at for at, pair in enumerate(there.order)}
-    waiting = sorted(there.assignments, key=lambda row: rank.get((row.item, row.rater), len(rank)))
+    if connection.execute(select(raters.c.id).limit(1)).first() is not None:
+        raise UsageError("the study has raters already; ratings can be carried over only into a new one")
+    return other.store.read(lambda theirs: _copy(connection, theirs, config, other, now))
+
+
+def _copy(
+    connection: Connection, theirs: Connection, config: StudyConfig, other: Study, now: int
+) -> tuple[Carried, str]:
+    there = {number: item for number, item in items_by_key(theirs).values()}  # noqa: C416 - pairs are turned round
+    same, changed = _same_items(items_by_key(connection), there)
+    people = _copy_raters(connection, theirs, config, other, now)
+    given: defaultdict[tuple[int, int], list[Row[Any]]] = defaultdict(list)
+    for row in theirs.execute(select(ratings).order_by(ratings.c.part, ratings.c.question)):
+        given[row.item, row.rater].append(row)
+
+    def rank(row: Row[Any]) -> tuple[bool, bool, int]:
+        # Counted answers first, so a surplus answer does not displace them here; then the oldest.
+        scores = given.get((row.item, row.rater))
+        return (False, not scores[0].counted, scores[0].id) if scores else (True, True, row.id)
+
     answers = []
-    repeated = different = 0
-    for row in waiting:
-        if row.item not in same:
-            continue
+    done = theirs.execute(select(assignments).where(assignments.c.state.in_(("answered", "unable")))).all()
+    for row in sorted((row for row in done if row.item in same), key=rank):
         mine, order = same[row.item]
-        given = sorted(there.ratings.get((row.item, row.rater), []), key=lambda each: (each.part, each.question))
-        scores = arranged(tuple(rating.score for rating in given) or None, order)
-        if (mine, people[row.rater]) in before:
-            repeated += 1
-            different += scores not in (None, before[mine, people[row.rater]])
-            continue
+        scores = given.get((row.item, row.rater), [])
         answers.append(
             TakenAnswer(
                 mine,
                 people[row.rater],
-                scores,
+                arranged(tuple(rating.score for rating in scores) or None, order),
                 row.flipped != (order == (1, 0)),
-                given[0].answered_at if given else row.shown_at,
-                given[0].milliseconds if given else None,
-                given[0].client_milliseconds if given else None,
+                scores[0].answered_at if scores else row.shown_at,
+                scores[0].milliseconds if scores else None,
+                scores[0].client_milliseconds if scores else None,
             )
         )
     questions = len(config.questions)
     counted = take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
-    with_scores = [answer for answer in answers if answer.scores is not None]
-    number = len({answer.item for answer in with_scores})
-    return _Made(Carried(number, len(with_scores), counted, added, changed, different), len(same), repeated)
+    rated = [answer.item for answer in answers if answer.scores is not None]
+    if not any(item in there for item, _ in given):
+        reason = "nobody has rated anything there yet"
+    elif changed:
+        reason = f"it has the same keys, but other texts or messages: {some(changed, 3)}"
+    elif not same:
+        reason = "no item has the same key, or the same segment and texts, here and there"
+    else:
+        reason = "the items that are the same have no ratings there"
+    return Carried(len({*rated}), len(rated), counted, len(people), changed), reason
 
 
 def _same_items(
@@ -290,51 +243,26 @@ def _order(own: Item, other: Item) -> tuple[int, ...]:
     return tuple(order)
 
 
-def _carry_raters(
-    connection: Connection, config: StudyConfig, other: Study, there: _There, now: int
-) -> tuple[dict[int, int], int]:
-    """Find or add the other study's raters; return the numbers here by those there, and how many are new."""
-    known = {row.token_hash: row.id for row in connection.execute(select(raters.c.id, raters.c.token_hash))}
-    known_outside = {
-        (row.entry, row.external): row.id
-        for row in connection.execute(select(raters.c.id, raters.c.entry, raters.c.external))
-        if row.external is not None
+def _copy_raters(
+    connection: Connection, theirs: Connection, config: StudyConfig, other: Study, now: int
+) -> dict[int, int]:
+    """Add the other study's raters; return their numbers here by those there."""
+    again = {
+        "consented_at": config.consent != other.config.consent,
+        "instructed_at": config.instructions != other.config.instructions,
+        "practice_done": config.practice != other.config.practice,
     }
-    keep_consent = config.consent == other.config.consent
-    keep_instructions = config.instructions == other.config.instructions
-    keep_practice = config.practice == other.config.practice
+    kept = ("token_hash", "label", "entry", "external", *again, "excluded", "reason", "created_at", "erased_at")
     numbers: dict[int, int] = {}
-    added = 0
-    for row in there.raters:
-        # By their original pseudonym: a rater erased here has neither a link nor an external id.
-        name = pseudonym(row.id, other.id, row.entry)
-        mine = recall(connection, CARRIED, name)
-        if mine is None and row.token_hash:
-            mine = known.get(row.token_hash)
-        if mine is None and row.external is not None:
-            mine = known_outside.get((row.entry, row.external))
-        if mine is None:
-            values = {
-                "token_hash": row.token_hash,
-                "label": row.label,
-                "entry": row.entry,
-                "external": row.external,
-                "consented_at": row.consented_at if keep_consent else None,
-                "instructed_at": row.instructed_at if keep_instructions else None,
-                "practice_done": row.practice_done and keep_practice,
-                "excluded": row.excluded,
-                "reason": row.reason,
-                "created_at": row.created_at,
-                "erased_at": row.erased_at,
-            }
-            mine = add_row(connection, raters, values)
-            added += 1
-            note(connection, "joined", mine, now, "carried")
-            if row.excluded:
-                note(connection, "excluded", mine, now, row.reason)
-        remember(connection, mine, CARRIED, name)
+    for row in theirs.execute(select(raters).order_by(raters.c.id)):
+        values = {name: getattr(row, name) for name in kept if not again.get(name)}
+        numbers[row.id] = mine = add_row(connection, raters, values)
+        note(connection, "joined", mine, now, "carried")
+        if row.excluded:
+            note(connection, "excluded", mine, now, row.reason)
+        # By their pseudonym there, too: erased raters have neither a link nor an external id.
+        remember(connection, mine, CARRIED, pseudonym(row.id, other.id, row.entry))
         if row.external is not None:
             remember(connection, mine, row.entry, row.external)
-        numbers[row.id] = mine
-    adopt(connection, there.known, there.keys, numbers)
-    return numbers, added
+    adopt(connection, checksums(theirs), keys(theirs), numbers)
+    return numbers

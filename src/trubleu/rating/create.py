@@ -37,36 +37,27 @@ if TYPE_CHECKING:
     from trubleu.rating.items import Item
 
 
-_AT_ONCE = 5000
-
-
 def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item], *, first_position: int = 0) -> None:
     """Add items in order, each with a random rank for assignment."""
     draw = Random(f"{config.seed}/items/{first_position}")  # noqa: S311 - an order, not a secret
     secret = secret_of(connection)
-    before = connection.execute(select(func.max(items.c.id))).scalar() or 0
-    number = 0
-    rows: list[dict[str, Any]] = []
-    for number, (position, item) in enumerate(enumerate(added, first_position), 1):
-        row = {
-            "id": before + number,
+    first = (connection.execute(select(func.max(items.c.id))).scalar() or 0) + 1
+    rows: list[dict[str, Any]] = [
+        {
+            "id": first + at,
             "key": item.key,
-            "position": position,
+            "position": first_position + at,
             "role": item.role,
             "payload": item.to_json(),
             "parts": len(item.texts),
             "wanted": config.raters if item.role == "item" else 0,
-            "counted": 0,
-            "load": 0,
             "shuffle": draw.randrange(SHUFFLES),
         }
-        rows.append({**row, "mac": row_mac(secret, "item", row, ITEM)})
-        if len(rows) == _AT_ONCE:
-            connection.execute(items.insert(), rows)
-            rows = []
+        for at, item in enumerate(added)
+    ]
     if rows:
-        connection.execute(items.insert(), rows)
-    put_meta(connection, ITEMS, str(int(get_meta(connection, ITEMS) or 0) + number))
+        connection.execute(items.insert(), [{**row, "mac": row_mac(secret, "item", row, ITEM)} for row in rows])
+    put_meta(connection, ITEMS, str(int(get_meta(connection, ITEMS) or 0) + len(rows)))
 
 
 def in_step(connection: Connection, config: StudyConfig) -> bool:
@@ -218,13 +209,7 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     """
     store = Store.open(store_url_of(folder), copy=copy)
     try:
-        _check_copy(store, copy=copy)
-        if store.version == 1:  # which kept the secret in the store
-            store.secret = _older_secret(store)
-            if not copy:
-                keep_secret(folder, store.secret)
-        else:
-            store.secret = read_secret(folder)
+        store.secret = _secret(store, folder, copy=copy)
         if store.version != SCHEMA:
             migrate(store)
         store.readonly = copy
@@ -234,19 +219,19 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     return store
 
 
-def _check_copy(store: Store, *, copy: bool) -> None:
-    """Raise an error for tables of an older version that cannot be copied and migrated in memory."""
-    if copy and store.version != SCHEMA and store.dialect != "sqlite":
+def _secret(store: Store, folder: Path, *, copy: bool) -> str:
+    """Return the secret of a study: from its file, or from a store of version 1, which it leaves for its file."""
+    if copy and store.version != SCHEMA and store.dialect != "sqlite":  # only SQLite is migrated in memory
         raise DataError(
             f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
         )
-
-
-def _older_secret(store: Store) -> str:
-    """Return the secret of a version 1 study, which is in its store."""
+    if store.version > 1:
+        return read_secret(folder)
     secret = store.get("secret")
-    if not isinstance(secret, str) or not secret:
+    if not secret:
         raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
+    if not copy:
+        keep_secret(folder, secret)
     return secret
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from trubleu.errors import DataError, UsageError, shown
-from trubleu.rating.carry import Carried
 from trubleu.rating.create import fix_questions
 from trubleu.rating.export import rater_names
 from trubleu.rating.gold import exclude_by_rule
@@ -17,19 +16,18 @@ from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_k
 from trubleu.rating.items import competition_ranks
 from trubleu.rating.raters import (
     CARRIED,
+    add_rater,
     all_raters,
     check_name,
     is_of,
-    note,
     parse_pseudonym,
     pseudonym,
     recall,
     remember,
-    token_hash,
 )
 from trubleu.rating.scheduler import check_scores
 from trubleu.rating.secret import derived_token
-from trubleu.rating.store.database import add_row, get_meta, lock_study, secret_of
+from trubleu.rating.store.database import get_meta, lock_study, secret_of
 from trubleu.rating.store.schema import MODEL, raters, ratings
 
 if TYPE_CHECKING:
@@ -72,9 +70,43 @@ class Imported:
     flipped: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedRatings:
+    """The outcome of an import.
+
+    Attributes
+    ----------
+    answers
+        Answers that were given; one to both texts of a pair is one.
+    added, counted
+        How many of them are new, and how many of these count.
+    items, raters
+        Items that got new answers, and raters who are new.
+    repeated
+        Answers that were there already.
+    different
+        Of these, how many have another score in the file; the first stays.
+    rejected, blank
+        For Mechanical Turk: assignments that were rejected or have no answer, and were left out.
+    excluded
+        Raters who were excluded by the rule on gold items.
+    """
+
+    answers: int
+    added: int
+    counted: int
+    items: int
+    raters: int
+    repeated: int
+    different: int
+    rejected: int = 0
+    blank: int = 0
+    excluded: int = 0
+
+
 def import_answers(
     study: Study, answers: Iterable[Imported], *, source: str, platform: str | None = None, now: int | None = None
-) -> Carried:
+) -> ImportedRatings:
     """Add answers that were collected outside the study; existing ones are skipped.
 
     Answers may be to gold items; raters who break the gold rule are excluded.
@@ -105,10 +137,11 @@ def import_answers(
     >>> from trubleu.rating import Item, Study, StudyConfig
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
     >>> study = Study.create(folder, StudyConfig("Imported", "response"), [Item("7", ("fine",))])
-    >>> import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv")
-    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0, excluded=0)
-    >>> import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv").answers
-    0
+    >>> for _ in range(2):
+    ...     found = import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv")
+    ...     print(found.added, found.counted, found.repeated)
+    1 1 0
+    0 0 1
     >>> study.close()
     """
     if platform not in (None, "prolific", "mturk"):
@@ -137,7 +170,7 @@ def _import(
     source: str,
     platform: str | None,
     now: int,
-) -> Carried:
+) -> ImportedRatings:
     lock_study(connection)
     fix_questions(connection, config)
     gold = items_by_key(connection, "gold")
@@ -173,7 +206,16 @@ def _import(
         standing = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, *first)
         counted = sum((row.item, row.rater) in answers for row in connection.execute(standing))
     rated = len({answer.item for answer in taken if not answer.gold})
-    return Carried(rated, len(answers), counted, people.added, different=different, excluded=excluded)
+    return ImportedRatings(
+        answers=len(given),
+        added=len(answers),
+        counted=counted,
+        items=rated,
+        raters=people.added,
+        repeated=len(given) - len(answers),
+        different=different,
+        excluded=excluded,
+    )
 
 
 class _People:
@@ -246,19 +288,11 @@ class _People:
         return found
 
     def _add(self, name: str) -> int:
-        hashed = token_hash(derived_token(secret_of(self._connection), "import", name))
-        values = {
-            "token_hash": hashed,
-            "entry": "import",
-            "external": name,
-            "label": name,
-            "practice_done": True,
-            "created_at": self._now,
-        }
-        number = add_row(self._connection, raters, values)
-        note(self._connection, "joined", number, self._now, "import")
+        token = derived_token(secret_of(self._connection), "import", name)
+        more = {"external": name, "label": name, "practice_done": True}
+        added = add_rater(self._connection, "import", self._now, token=token, **more)
         for entry in ("import", self._platform):
             if entry is not None:
-                remember(self._connection, number, entry, name)
+                remember(self._connection, added.id, entry, name)
         self.added += 1
-        return number
+        return added.id

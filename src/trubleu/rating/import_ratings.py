@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from trubleu.data.rating_files import read_ratings
@@ -12,8 +12,8 @@ from trubleu.data.ratings import checked_labels, checked_names, checked_scores
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.paths import name_of
 from trubleu.rating.export import check_mturk
-from trubleu.rating.import_answers import Imported, import_answers
-from trubleu.rating.mturk import ANSWER, read_results
+from trubleu.rating.import_answers import Imported, ImportedRatings, import_answers
+from trubleu.rating.mturk import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,42 +30,8 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 _NOBODY = ""  # the system of a rating that names none
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedRatings:
-    """The outcome of importing a file of ratings.
-
-    Attributes
-    ----------
-    answers
-        Answers in the file; one to both texts of a pair is one.
-    added, counted
-        How many of them are new, and how many of these count.
-    items, raters
-        Items that got new answers, and raters who are new.
-    repeated
-        Answers that were there already.
-    different
-        Of these, how many have another score in the file; the first stays.
-    rejected, blank
-        For Mechanical Turk: assignments that were rejected or have no answer, and were left out.
-    excluded
-        Raters who were excluded by the rule on gold items.
-    """
-
-    answers: int
-    added: int
-    counted: int
-    items: int
-    raters: int
-    repeated: int
-    different: int
-    rejected: int = 0
-    blank: int = 0
-    excluded: int = 0
-
-
 def import_ratings(
-    study: Study, path: PathLike, *, layout: Layout = "table", answer: str = ANSWER, now: int | None = None
+    study: Study, path: PathLike, *, layout: Layout = "table", now: int | None = None
 ) -> ImportedRatings:
     """Import the ratings of a file: all of them, or none if one is invalid. Importing again changes nothing.
 
@@ -79,8 +45,6 @@ def import_ratings(
         Mechanical Turk in CSV.
     layout
         ``table`` or ``mturk``.
-    answer
-        What the form on Mechanical Turk calls an answer.
     now
         The time in milliseconds since 1970.
 
@@ -108,7 +72,7 @@ def import_ratings(
     rejected = blank = 0
     if layout == "mturk":
         check_mturk(study.config)
-        results = read_results(path, parts=study.config.parts, answer=answer)
+        results = read_results(path, parts=study.config.parts)
         answers, rejected, blank = list(results.answers), results.rejected, results.blank
     else:
         answers = read_table(study, path)
@@ -122,18 +86,7 @@ def import_ratings(
             TrubleuWarning,
             stacklevel=2,
         )
-    return ImportedRatings(
-        answers=len(answers),
-        added=added.answers,
-        counted=added.counted,
-        items=added.items,
-        raters=added.raters,
-        repeated=len(answers) - added.answers,
-        different=added.different,
-        rejected=rejected,
-        blank=blank,
-        excluded=added.excluded,
-    )
+    return replace(added, rejected=rejected, blank=blank)
 
 
 def _digest(answers: Sequence[Imported]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,12 +16,12 @@ from trubleu.data.reference_files import (
     optional_text,
     text_field,
 )
-from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
 from trubleu.files.paths import base_name, format_of, name_of
-from trubleu.files.tables import find_fields, read_table, tell_fields
+from trubleu.files.tables import read_table, table_rows, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from trubleu.data.outputs import Outputs
     from trubleu.data.references import References
     from trubleu.files.paths import PathLike
-    from trubleu.files.tables import TextTable
+    from trubleu.files.tables import Table
 
 
 Role = Literal["item", "gold", "practice"]
@@ -112,18 +111,9 @@ class Item:
 
     def to_json(self) -> str:
         """Return everything except the key as ASCII JSON, which every database can store."""
-        record = {each.name: getattr(self, each.name) for each in fields(self)}
-        record["extra"] = dict(self.extra)
-        usual = {
-            "key": self.key,
-            "segment": "",
-            "feedback": "",
-            "context": (),
-            "systems": (),
-            "extra": {},
-            "role": "item",
-        }
-        return json.dumps({name: value for name, value in record.items() if value != usual.get(name)})
+        usual = {each.name: each.default for each in fields(self)} | {"key": self.key, "extra": {}}
+        record = {name: getattr(self, name) for name in usual} | {"extra": dict(self.extra)}
+        return json.dumps({name: value for name, value in record.items() if value != usual[name]})
 
     @classmethod
     def from_json(cls, key: str, payload: str) -> Item:
@@ -267,7 +257,6 @@ def unstorable(text: str) -> str | None:
     return None
 
 
-_FIELDS = ("id", "context", "message", "references", "response")
 _KEPT_ELSEWHERE = {"id", "text", "weight", "ratings"}
 
 
@@ -279,8 +268,8 @@ def read_items(path: PathLike) -> list[Item]:
     Parameters
     ----------
     path
-        JSON lines, plain or compressed with gzip or zstd, or ``-`` for standard input; Parquet with the same fields as
-        columns; triples may also be tab-separated (see `trubleu.data.TripleFiles`).
+        JSON lines, plain or compressed with gzip or zstd, or ``-`` for standard input; a table with a row per
+        text; references in Parquet, of which texts and origins are kept; triples also tab-separated or in Parquet.
 
     Raises
     ------
@@ -342,45 +331,42 @@ def _is_rated(reference: Any) -> bool:
 def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the records of a file, each with its place and default id."""
     name = name_of(path)
-    form = format_of(name)
-    if form == "tsv":
+    kind = _kind(path)
+    if kind == "lines":
+        with open_bytes(path) as stream:
+            for place, record in parse_objects(chain.from_iterable(split_lines(stream, name)), name):
+                yield place, base_name(place), record
+    elif kind == "table":
+        with open_bytes(path) as stream:
+            yield from _from_rows(read_table(table_rows(stream, name), name))
+    elif kind == "triples":
         from trubleu.data.triples import read_triples
 
         for number, triple in enumerate(read_triples(path), 1):
             record = {"message": triple.message, "context": list(triple.context), "response": triple.response}
             yield f"{name}: triple {number}", triple.id, record
-        return
-    with open_bytes(path) as stream:
-        if form in ("csv", "xlsx"):
-            yield from _from_rows(read_table(stream, name))
-            return
-        if is_parquet(stream, name):
-            table = read_parquet(stream, name, _FIELDS)
-            if not {"references", "response"} & set(table.names):
-                raise DataError(
-                    f"{name}: there is neither a column references (candidates, a row per segment) nor response "
-                    f"(triples); columns found: {some(table.names) or 'none'}"
-                )
-            for row, record in enumerate(table.rows()):
-                yield table.place(row), table.default_id(row), _from_parquet(record)
-            return
-        for place, record in parse_objects(chain.from_iterable(split_lines(stream, name)), name):
-            yield place, base_name(place), record
+    else:
+        from trubleu.data.references import References
+
+        for segment in References.read(path):
+            references = [
+                {"text": each.text, "weight": each.weight} | ({"origin": each.origin} if each.origin else {})
+                for each in segment.references
+            ]
+            head = {"message": segment.message, "context": list(segment.context or ())}
+            yield f"{name}: segment {segment.id}", segment.id, head | {"references": references}
 
 
-def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _from_rows(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the segments of a table with one row per text, in the columns id, text, message and origin."""
     titles = {field: REFERENCE_TITLES[field] for field in ("id", "text", "message", "origin")}
-    found = find_fields(table.titles, titles, None, f"{table.name}: the first row", option="")
-    if "text" not in found:
-        raise DataError(
-            f"{table.name}: the first row names no column of texts, only {some(table.titles)}; call it text"
-        )
-    tell_fields(found, table.name)
-    columns = {field: table.column(names[0]) for field, names in found.items()}
+    found = table.find(titles, option="")
+    tell_fields(found, table.source)
+    columns = {field: table.columns[names[0]] for field, names in found.items()}
     segments: dict[str, tuple[str, dict[str, Any]]] = {}
-    for row, place in enumerate(table.places):
-        identity = columns["id"][row] if "id" in columns else f"{base_name(table.name)}:{row + 1}"
+    for row in range(table.height):
+        place = table.place(row)
+        identity = columns["id"][row] if "id" in columns else table.default_id(row)
         message = columns["message"][row] or None if "message" in columns else None
         first, record = segments.setdefault(identity, (place, {"message": message, "references": []}))
         if message is not None and record["message"] != message:
@@ -393,40 +379,16 @@ def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield place, identity, record
 
 
-def _from_parquet(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a Parquet row to a JSON Lines record."""
-    # In a file with both candidates and triples, a row has one of the two.
-    made = {field: value for field, value in record.items() if value is not None}
-    if isinstance(made.get("context"), str):
-        made["context"] = [made["context"]] if made["context"] else []
-    if isinstance(made.get("references"), list):
-        made["references"] = [_flat(each) if isinstance(each, dict) else each for each in made["references"]]
-    return made
-
-
-def _flat(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a reference from its Parquet form: lists of words, and JSON in ``extra``."""
-    made = dict(reference)
-    words = made.pop("words", None)
-    if isinstance(words, dict):
-        made["words"] = {
-            field: {each["word"]: each["contribution"] for each in found} if _are_words(found) else found
-            for field, found in words.items()
-        }
-    extra = made.get("extra")
-    with suppress(ValueError, RecursionError):
-        if isinstance(extra, str) and isinstance(more := json.loads(extra), dict):
-            made |= {field: value for field, value in more.items() if made.get(field) is None}
-            del made["extra"]
-    if made.get("extra", "") is None:
-        del made["extra"]
-    return made
-
-
-def _are_words(found: object) -> bool:
-    return isinstance(found, list) and all(
-        isinstance(each, dict) and {*each} == {"word", "contribution"} for each in found
-    )
+def _kind(path: PathLike) -> Literal["lines", "table", "triples", "references"]:
+    """Return how a file is read: as lines of JSON, a table, triples, or references in Parquet."""
+    form = format_of(name_of(path))
+    if form in ("csv", "xlsx", "tsv"):
+        return "triples" if form == "tsv" else "table"
+    with open_bytes(path) as stream:
+        if not is_parquet(stream, name_of(path)):
+            return "lines"
+        names = read_parquet(stream, name_of(path), ()).names
+    return "triples" if "response" in names and not {"references", "text"} & set(names) else "references"
 
 
 def _items_of(record: Mapping[str, Any], segment: str, place: str) -> Iterable[Item]:
@@ -482,7 +444,7 @@ def read_segments(path: PathLike) -> References:
     """
     from trubleu.data.references import References
 
-    if not _holds_triples(path):
+    if not _has_triples(path):
         return References.read(path)
     collector = SegmentCollector(name_of(path))
     for place, default, record in _records(path):
@@ -491,14 +453,10 @@ def read_segments(path: PathLike) -> References:
     return References(**collector.columns()._asdict())
 
 
-def _holds_triples(path: PathLike) -> bool:
-    name = name_of(path)
-    if format_of(name) == "tsv":
-        return True
-    with open_bytes(path) as stream:
-        if is_parquet(stream, name):
-            names = read_parquet(stream, name, ()).names
-            return "response" in names and not {"references", "text"} & set(names)
+def _has_triples(path: PathLike) -> bool:
+    kind, name = _kind(path), name_of(path)
+    if kind != "lines":
+        return kind == "triples"
     # References may also be plain text, or in their own file format.
     first = next((line for line in iterate_lines(path) if line.strip()), "")
     records = list(parse_objects([first], name)) if first.lstrip().startswith("{") or format_of(name) == "jsonl" else []

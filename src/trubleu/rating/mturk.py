@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.files.paths import PathLike
-    from trubleu.rating.items import Item
     from trubleu.rating.store.queries import StoredItem
     from trubleu.rating.study import Study
 
@@ -33,7 +32,7 @@ ANSWER: Final = "score"
 
 _ZONES: Final = {"PST": -8, "PDT": -7, "UTC": 0, "GMT": 0}
 _MOST_SECONDS: Final = 10**9
-_TICKED: Final = ("true", "1", "on")
+_JSON: Final = "taskAnswers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,9 @@ def write_tasks(study: Study, path: PathLike) -> int:
             texts = item.texts[::-1] if turned else item.texts
             missing = stored.wanted - stored.counted if stored.role == "item" else study.config.raters
             start = [guarded(item.key), missing, *order]
-            writer.writerow([*start, _turns(item), as_html(item.message or ""), *map(as_html, texts)])
+            writer.writerow(
+                [*start, "<br>".join(map(as_html, item.context)), as_html(item.message or ""), *map(as_html, texts)]
+            )
     return len(tasks)
 
 
@@ -92,10 +93,6 @@ def _tasks(study: Study) -> list[StoredItem]:
     for each in random.sample(gold, min(len(gold), round(len(tasks) * share / (1 - share)))):
         tasks.insert(random.randrange(len(tasks) + 1), each)
     return tasks
-
-
-def _turns(item: Item) -> str:
-    return "<br>".join(map(as_html, item.context))
 
 
 def as_html(text: str) -> str:
@@ -122,7 +119,7 @@ def _character(character: str) -> str:
     return character
 
 
-def read_results(path: PathLike, *, parts: int = 1, answer: str = ANSWER) -> MturkResults:
+def read_results(path: PathLike, *, parts: int = 1) -> MturkResults:
     """Read the results of a batch from Mechanical Turk's CSV.
 
     Required columns are ``WorkerId``, ``Input.key`` (and ``Input.order`` for pairs), and the answers in one of the
@@ -135,9 +132,7 @@ def read_results(path: PathLike, *, parts: int = 1, answer: str = ANSWER) -> Mtu
     path
         The file.
     parts
-        How many texts an item has.
-    answer
-        What the form calls an answer; for pairs, 1 and 2 are added to it.
+        How many texts an item has; for pairs, answers are called ``score1`` and ``score2``.
 
     Raises
     ------
@@ -153,7 +148,7 @@ def read_results(path: PathLike, *, parts: int = 1, answer: str = ANSWER) -> Mtu
     >>> [(each.key, each.rater, each.scores) for each in found.answers], found.rejected
     ([('7', 'A1', (4,))], 1)
     """
-    names = [answer] if parts == 1 else [f"{answer}{part}" for part in range(1, parts + 1)]
+    names = [ANSWER] if parts == 1 else [f"{ANSWER}{part}" for part in range(1, parts + 1)]
     answers: list[Imported] = []
     rejected = blank = 0
     for place, row in _rows(path, [*(["Input.order"] if parts == 2 else [])]):
@@ -163,22 +158,21 @@ def read_results(path: PathLike, *, parts: int = 1, answer: str = ANSWER) -> Mtu
         for column in ("WorkerId", "Input.key"):
             if not row[column].strip():
                 raise DataError(f"{place}, column {column}: this is empty; every answer needs it")
-        scores = [_score(row, name, place) for name in names]
+        fields = _fields(row, place)
+        scores = [_score(fields, name, f"{place}, answer {name}") if fields else None for name in names]
         if all(score is None for score in scores):
             blank += 1
             continue
         given = tuple(score for score in scores if score is not None)
         if len(given) != parts:
             missing = names[scores.index(None)]
-            raise DataError(f"{place}, column Answer.{missing}: this is empty, but the other text has a score")
+            raise DataError(f"{place}, answer {missing}: this is empty, but the other text has a score")
         turned = parts == 2 and _order(row["Input.order"], place) == "21"
-        if turned:
-            given = given[::-1]
         answers.append(
             Imported(
                 unguarded(row["Input.key"]),
                 row["WorkerId"].strip(),
-                given,
+                given[::-1] if turned else given,
                 answered_at=_moment(row.get("SubmitTime", "")),
                 milliseconds=_milliseconds(row.get("WorkTimeInSeconds", "")),
                 place=place,
@@ -211,82 +205,56 @@ def _rows(path: PathLike, also: Sequence[str]) -> Iterator[tuple[str, Mapping[st
             yield f"{name}:{number}", dict(zip(header, [*row, *[""] * (len(header) - len(row))], strict=True))
 
 
-def _score(row: Mapping[str, str], name: str, place: str) -> int | None:
-    """Return the score in a row, None if it is empty."""
-    plain, json_column = f"Answer.{name}", "Answer.taskAnswers"
-    if plain in row:
-        return _checked(row[plain], f"{place}, column {plain}")
-    choices = {column: score for column in row if (score := _choice(column, plain)) is not None}
-    if choices:
-        ticked = {score for column, score in choices.items() if row[column].strip().lower() in _TICKED}
-        return _one(sorted(ticked), f"{place}, column {plain}")
-    if json_column in row:
-        return _in_json(row[json_column], name, f"{place}, column {json_column}")
-    found = [title for title in row if title.startswith("Answer.")]
-    raise DataError(f"{place}: there is no column {plain}; columns of answers: {some(found)}")
+def _fields(row: Mapping[str, str], place: str) -> dict[str, Any]:
+    """Return the fields of the form: its columns, and what is in JSON, where choices are objects in objects."""
+    fields: dict[str, Any] = {
+        column.removeprefix("Answer."): value for column, value in row.items() if column.startswith("Answer.")
+    }
+    text = fields.pop(_JSON, "")
+    if not text.strip():
+        return fields
+    try:
+        given = parse_json(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}, column Answer.{_JSON}: this is not JSON: {error}") from error
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if not isinstance(given, dict) or not given:
+        raise DataError(
+            f"{place}, column Answer.{_JSON}: this must be one JSON object with the answers, not {shown(given)}"
+        )
+    for name, value in given.items():
+        inner = {f"{name}.{choice}": taken for choice, taken in value.items()} if isinstance(value, dict) else {}
+        fields |= inner or {name: value}
+    return fields
 
 
-def _checked(value: object, place: str) -> int | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    score = whole(value) if isinstance(value, str) else value
-    if type(score) is not int or not 1 <= score <= POINTS:
-        raise DataError(f"{place}: a score must be a whole number from 1 to {POINTS}, not {shown(value)}")
-    return score
-
-
-def _one(ticked: Sequence[int], place: str) -> int | None:
+def _score(fields: Mapping[str, Any], name: str, place: str) -> int | None:
+    """Return the score in an answer, None if it is empty."""
+    if name in fields:
+        value = fields[name]
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return None
+        score = whole(value) if isinstance(value, str) else value
+        if type(score) is not int or not 1 <= score <= POINTS:
+            raise DataError(f"{place}: a score must be a whole number from 1 to {POINTS}, not {shown(value)}")
+        return score
+    # Radio buttons: NAME.4, possibly with a suffix.
+    button = re.compile(rf"{re.escape(name)}\.([1-{POINTS}])(?:\..*)?", re.DOTALL)
+    choices = [(found[1], value) for field, value in fields.items() if (found := button.fullmatch(field))]
+    if not choices:
+        raise DataError(f"{place}: this is not there; answers found: {some(fields)}")
+    ticked = sorted({int(choice) for choice, value in choices if _is_ticked(value, place)})
     if len(ticked) > 1:
         raise DataError(f"{place}: the scores {some(ticked)} are all chosen; only one may be")
     return ticked[0] if ticked else None
 
 
-def _in_json(text: str, name: str, place: str) -> int | None:
-    if not text.strip():
-        return None
-    try:
-        given: Any = parse_json(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{place}: this is not JSON: {error}") from error
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    if not isinstance(given, dict):
-        raise DataError(f"{place}: this must be one JSON object with the answers, not {shown(given)}")
-    # One field per choice: {"score.4": {"ANYTHING": true}}; one for all: {"score": {"4": true}}; or the score itself.
-    fields = {field: score for field in given if (score := _choice(field, name)) is not None}
-    if name not in given and not fields:
-        raise DataError(f"{place}: there is no answer {name}; there are: {some(given) or 'none'}")
-    if name not in given:
-        return _one(sorted({score for field, score in fields.items() if _is_ticked(given[field], place)}), place)
-    value = given[name]
-    if not isinstance(value, dict):
-        return _checked(value, place)
-    if not value or not all(choice.strip() for choice in value):
-        raise DataError(
-            f"{place}: the answer {name} is {shown(value)}; a score or choices from 1 to {POINTS} are expected"
-        )
-    scores = [_checked(choice, place) for choice, taken in value.items() if _is_ticked(taken, place)]
-    return _one(sorted({score for score in scores if score is not None}), place)
-
-
-def _choice(field: str, name: str) -> int | None:
-    """Return the score of a radio button: ``NAME.4``, possibly with a suffix."""
-    found = re.fullmatch(rf"{re.escape(name)}\.([1-{POINTS}])(?:\..*)?", field, re.DOTALL)
-    return None if found is None else int(found[1])
-
-
 def _is_ticked(value: object, place: str) -> bool:
-    if isinstance(value, dict):
-        return any(_is_true(each, place) for each in value.values())
-    return _is_true(value, place)
-
-
-def _is_true(value: object, place: str) -> bool:
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    if not isinstance(value, str) or value.strip().lower() not in (*_TICKED, "false", "0", "off", ""):
+    said = str(value or "").strip().lower()
+    if said not in ("true", "1", "on", "false", "0", "off", ""):
         raise DataError(f"{place}: {shown(value)} does not say whether a choice was taken; true or false is expected")
-    return value.strip().lower() in _TICKED
+    return said in ("true", "1", "on")
 
 
 def _order(text: str, place: str) -> str:

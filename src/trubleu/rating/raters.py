@@ -236,28 +236,12 @@ def get_rater(connection: Connection, rater: int, *, lock: bool = False) -> Row[
     return row
 
 
-def add_rater(
-    connection: Connection,
-    *,
-    token: str,
-    label: str | None,
-    entry: str,
-    external: str | None,
-    practice_done: bool = False,
-    now: int,
-) -> NewRater:
-    """Add a rater."""
-    row = {
-        "token_hash": token_hash(token),
-        "label": label,
-        "entry": entry,
-        "external": external,
-        "practice_done": practice_done,
-        "created_at": now,
-    }
+def add_rater(connection: Connection, entry: str, now: int, *, token: str | None, **values: object) -> Rater:
+    """Add a rater, with or without a link, and with other columns of the row."""
+    row = {"entry": entry, "created_at": now, "token_hash": None if token is None else token_hash(token), **values}
     number = add_row(connection, raters, row)
     note(connection, "joined", number, now, entry)
-    return NewRater(rater_of(get_rater(connection, number)), token)
+    return rater_of(get_rater(connection, number))
 
 
 def check_links(connection: Connection, links: int) -> None:
@@ -283,7 +267,8 @@ def check_labels(connection: Connection, labels: Sequence[str]) -> None:
 def enter(connection: Connection, *, entry: str, external: str | None, label: str | None, now: int) -> NewRater:
     """Admit a new or returning rater (see `Study.enter`)."""
     if external is None:
-        return add_rater(connection, token=new_token(), label=label, entry=entry, external=None, now=now)
+        token = new_token()
+        return NewRater(add_rater(connection, entry, now, token=token, label=label), token)
     # Of two concurrent requests of one person, the second waits here and finds the rater that the first added.
     lock_study(connection)
     token = derived_token(secret_of(connection), entry, external)
@@ -294,9 +279,9 @@ def enter(connection: Connection, *, entry: str, external: str | None, label: st
             # A new rater would get items again that they have rated.
             raise UsageError("the rater with this id was erased, and cannot rate again")
     if known is None:
-        new = add_rater(connection, token=token, label=label, entry=entry, external=external, now=now)
-        remember(connection, new.rater.id, entry, external)
-        return new
+        new = add_rater(connection, entry, now, token=token, label=label, external=external)
+        remember(connection, new.id, entry, external)
+        return NewRater(new, token)
     if known.token_hash != token_hash(token):
         seal(connection, get_rater(connection, known.id, lock=True), token_hash=token_hash(token))
     return NewRater(rater_of(known), token)
@@ -306,20 +291,12 @@ def enter_model(connection: Connection, settings: str, *, label: str, now: int) 
     """Find the model that rates with these settings, or add it as a rater without a link."""
     lock_study(connection)
     there = connection.execute(select(raters).where(raters.c.entry == MODEL, raters.c.external == settings)).first()
-    if there is None:
-        taken = set(connection.execute(select(raters.c.label)).scalars())
-        names = (label, *(f"{label} ({number})" for number in range(2, len(taken) + 3)))
-        values = {
-            "label": next(name for name in names if name not in taken),
-            "entry": MODEL,
-            "external": settings,
-            "practice_done": True,
-            "created_at": now,
-        }
-        number = add_row(connection, raters, values)
-        note(connection, "joined", number, now, MODEL)
-        there = get_rater(connection, number)
-    return rater_of(there)
+    if there is not None:
+        return rater_of(there)
+    taken = set(connection.execute(select(raters.c.label)).scalars())
+    names = (label, *(f"{label} ({number})" for number in range(2, len(taken) + 3)))
+    free = next(name for name in names if name not in taken)
+    return add_rater(connection, MODEL, now, token=None, label=free, external=settings, practice_done=True)
 
 
 def check_name(text: str | None, what: str) -> None:

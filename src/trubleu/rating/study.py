@@ -6,7 +6,7 @@ import hmac
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sqlalchemy import func, select
 
@@ -20,9 +20,9 @@ from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Concatenate, Self
 
     from sqlalchemy import Connection
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from trubleu.rating.scheduler import Outcome, Task
     from trubleu.rating.store.database import Store
     from trubleu.rating.store.queries import LogRow, RatingRow, StoredItem
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def time_now() -> int:
@@ -300,10 +304,8 @@ class Study:
         """
         scheduler.check_answer(self.config, scores, key, milliseconds, note)
         at = self._at(now)
-        return self.store.write(
-            lambda connection: scheduler.answer(
-                connection, self.config, rater, task, scores, key=key, milliseconds=milliseconds, text=note, now=at
-            )
+        return self._write(
+            scheduler.answer, self.config, rater, task, scores, key=key, milliseconds=milliseconds, text=note, now=at
         )
 
     def undo(self, rater: int, *, task: int | None = None, now: int | None = None) -> Task | None:
@@ -324,23 +326,19 @@ class Study:
         Task or None
             The task, with the answer it had; None if there is nothing to take back. Practice cannot be taken back.
         """
-        at = self._at(now)
-        return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, task, now=at))
+        return self._write(scheduler.undo, self.config, rater, task, now=self._at(now))
 
     def take_break(self, rater: int, *, now: int | None = None) -> None:
         """Start a rater's break: the time until `come_back` does not count towards a task."""
-        at = self._at(now)
-        self.store.write(lambda connection: scheduler.set_break(connection, self.config, rater, begins=True, now=at))
+        self._write(scheduler.set_break, self.config, rater, begins=True, now=self._at(now))
 
     def come_back(self, rater: int, *, now: int | None = None) -> None:
         """End a rater's break."""
-        at = self._at(now)
-        self.store.write(lambda connection: scheduler.set_break(connection, self.config, rater, begins=False, now=at))
+        self._write(scheduler.set_break, self.config, rater, begins=False, now=self._at(now))
 
     def release(self, *, now: int | None = None) -> int:
         """Release all tasks that were not answered in time, and return their number."""
-        at = self._at(now)
-        return self.store.write(lambda connection: scheduler.release_late(connection, self.config, now=at))
+        return self._write(scheduler.release_late, self.config, now=self._at(now))
 
     # People
 
@@ -393,16 +391,10 @@ class Study:
                 people.check_links(connection, links)
             fix_questions(connection, self.config)
             people.check_labels(connection, labels)
+            tokens = [people.new_token() for _ in range(count)]
             return [
-                people.add_rater(
-                    connection,
-                    token=people.new_token(),
-                    label=labels[number] if labels else None,
-                    entry="link",
-                    external=None,
-                    now=at,
-                )
-                for number in range(count)
+                people.NewRater(people.add_rater(connection, "link", at, token=token, label=label), token)
+                for token, label in zip(tokens, labels or (None,) * count, strict=True)
             ]
 
         return self.store.write(work)
@@ -444,15 +436,15 @@ class Study:
 
     def new_link(self, rater: int, *, now: int | None = None) -> str:
         """Give a rater a new token and return it; the old link no longer works."""
-        return self.store.write(lambda connection: people.new_link(connection, rater, now=self._at(now)))
+        return self._write(people.new_link, rater, now=self._at(now))
 
     def consent(self, rater: int, *, now: int | None = None) -> Rater:
         """Record that a rater has consented."""
-        return self.store.write(lambda connection: people.mark(connection, rater, "consented", now=self._at(now)))
+        return self._write(people.mark, rater, "consented", now=self._at(now))
 
     def instructed(self, rater: int, *, now: int | None = None) -> Rater:
         """Record that a rater has read the instructions."""
-        return self.store.write(lambda connection: people.mark(connection, rater, "instructed", now=self._at(now)))
+        return self._write(people.mark, rater, "instructed", now=self._at(now))
 
     def exclude(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
         """Exclude a rater's ratings: the affected items count later answers of others, or are assigned again.
@@ -474,10 +466,7 @@ class Study:
 
     def _set_excluded(self, rater: int, excluded: bool, reason: str, now: int | None) -> Rater:
         people.check_name(reason, "the reason")
-        at = self._at(now)
-        return self.store.write(
-            lambda connection: people.set_excluded(connection, rater, excluded, reason=reason, now=at)
-        )
+        return self._write(people.set_excluded, rater, excluded, reason=reason, now=self._at(now))
 
     def erase(self, rater: int, *, now: int | None = None) -> Rater:
         """Erase a rater's identity: label, external id and link; the ratings stay and keep counting.
@@ -493,7 +482,7 @@ class Study:
         TrubleuWarning
             If another program reads SQLite's file at the moment, and its journal may still hold the identity.
         """
-        erased = self.store.write(lambda connection: people.erase(connection, rater, now=self._at(now)))
+        erased = self._write(people.erase, rater, now=self._at(now))
         if not self.store.forget():
             warnings.warn(
                 f"rater {rater} is erased, but {self.store.name}-wal may still hold the identity, as another program "
@@ -510,11 +499,11 @@ class Study:
 
     def pause(self, *, now: int | None = None) -> None:
         """Stop assigning tasks."""
-        self.store.write(lambda connection: people.set_state(connection, "paused", now=self._at(now)))
+        self._write(people.set_state, "paused", now=self._at(now))
 
     def resume(self, *, now: int | None = None) -> None:
         """Assign tasks again."""
-        self.store.write(lambda connection: people.set_state(connection, "running", now=self._at(now)))
+        self._write(people.set_state, "running", now=self._at(now))
 
     # What is there
 
@@ -532,3 +521,7 @@ class Study:
 
     def _at(self, now: int | None) -> int:
         return self.now() if now is None else now
+
+    def _write(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Run a function in a transaction."""
+        return self.store.write(lambda connection: work(connection, *arguments, **options))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean, median, pstdev
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
@@ -269,8 +269,9 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     >>> study.close()
     """
     # One transaction, so that numbers fit each other while people go on rating.
-    everything, rows, everybody, state, elsewhere, gold, models = study.store.read(_all)
-    items = [item for item in everything if item.role == "item"]
+    there = study.store.read(_There)
+    rows, everybody = there.rows, there.raters
+    items = [item for item in there.items if item.role == "item"]
     of_items = [row for row in rows if row.role == "item" and (row.counted or not row.model)]
     by_people = [row for row in of_items if row.counted and not row.model]
     scored = [row for row in of_items if row.question == question and row.score is not None and not row.model]
@@ -287,7 +288,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     recent = [
         row
         for row in first
-        if now - HOUR < row.answered_at <= now and not row.model and (row.item.id, row.rater) not in elsewhere
+        if now - HOUR < row.answered_at <= now and not row.model and (row.item.id, row.rater) not in there.elsewhere
     ]
     wanted, done = sum(item.wanted for item in items), sum(row.counted for row in first)
     by_rater = _grouped(rows, lambda row: row.rater)
@@ -302,7 +303,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
             question,
             scale[1],
             *with_rest.get(rater.id, (math.nan, 0)),
-            gold.get(rater.id, GoldScore(0, 0)),
+            there.gold.get(rater.id, GoldScore(0, 0)),
             study.config.gold.rule,
         )
         for rater in everybody
@@ -314,7 +315,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         mine = by_rater.get(rater.id, [])
         precise = {
             (item, part): score
-            for (item, who), given in models.scores.items()
+            for (item, who), given in there.model_scores.items()
             for part, at in enumerate(parts)
             if who == rater.id and (score := given[at]) is not None
         }
@@ -322,10 +323,10 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         beside = model_agreement(texts, of_question, precise, points=scale[1], epsilon=epsilon)
         person = _rater(rater, mine, question, scale[1], beside.kappa, beside.shared, GoldScore(0, 0), None)
         person = replace(person, flags=tuple(_always_same(person)))
-        return ModelSummary(person=person, refused=models.refused.get(rater.id, 0), beside=beside)
+        return ModelSummary(person=person, refused=there.unable[rater.id], beside=beside)
 
     return Summary(
-        paused=state == "paused",
+        paused=there.state == "paused",
         items=len(items),
         complete=sum(item.counted >= item.wanted for item in items),
         wanted=wanted,
@@ -391,28 +392,20 @@ def _always_same(person: RaterSummary) -> Iterator[str]:
         yield f"always the same: {score} in {max(person.scores)} of {given} answers"
 
 
-class _Models(NamedTuple):
-    scores: dict[tuple[int, int], tuple[float | None, ...]]
-    refused: dict[int, int]
+class _There:
+    """What a store holds."""
 
-
-def _all(
-    connection: Connection,
-) -> tuple[
-    list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]], dict[int, GoldScore], _Models
-]:
-    unable = select(assignments.c.rater, func.count()).where(assignments.c.state == "unable")
-    refused = unable.group_by(assignments.c.rater)
-    from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
-    return (
-        queries.stored_items(connection),
-        queries.table(connection),
-        people.all_raters(connection),
-        get_meta(connection, "state"),
-        {(row.item, row.rater) for row in connection.execute(from_elsewhere)},
-        gold_scores(connection),
-        _Models(queries.model_scores(connection), {rater: count for rater, count in connection.execute(refused)}),  # noqa: C416
-    )
+    def __init__(self, connection: Connection) -> None:
+        unable = select(assignments.c.rater).where(assignments.c.state == "unable")
+        from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
+        self.items = queries.stored_items(connection)
+        self.rows = queries.table(connection)
+        self.raters = people.all_raters(connection)
+        self.state = get_meta(connection, "state")
+        self.elsewhere = {(row.item, row.rater) for row in connection.execute(from_elsewhere)}
+        self.gold = gold_scores(connection)
+        self.model_scores = queries.model_scores(connection)
+        self.unable = Counter(connection.execute(unable).scalars())
 
 
 def _columns(rows: Iterable[RatingRow]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
@@ -468,9 +461,7 @@ def _rater(
 ) -> RaterSummary:
     mine = [row for row in rows if row.role == "item"]
     scores = [row.score for row in mine if row.question == question and row.score is not None]
-    # Of answers that no server of this version showed, only what was said is known.
-    taken = [row.client_milliseconds if row.milliseconds is None else row.milliseconds for row in mine if row.first]
-    times = [each / 1000 for each in taken if each is not None]
+    times = [row.seconds for row in mine if row.first and row.seconds is not None]
     reason = None if rater.excluded else broken_rule(rule, rater, gold)
     said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
     return RaterSummary(

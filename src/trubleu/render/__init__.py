@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trubleu.render.explanation_page import render_explanation_page as render_explanation_page
     from trubleu.render.explanation_text import render_explanation_json as render_explanation_json
     from trubleu.render.explanation_text import render_explanation_text as render_explanation_text
-    from trubleu.render.judge_page import render_judge_page as render_judge_page
+    from trubleu.render.judge_pairs import render_judge_page as render_judge_page
     from trubleu.render.judge_pairs import render_pairs as render_pairs
     from trubleu.render.judge_ratings import render_ratings as render_ratings
     from trubleu.render.judge_ratings import render_ratings_page as render_ratings_page
@@ -38,8 +38,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "comparison_page": "render_comparison_page",
         "explanation_page": "render_explanation_page",
         "explanation_text": "render_explanation_json render_explanation_text",
-        "judge_page": "render_judge_page",
-        "judge_pairs": "render_pairs",
+        "judge_pairs": "render_judge_page render_pairs",
         "judge_ratings": "render_ratings render_ratings_page",
         "judge_sets": "render_sets render_sets_page",
         "judge_wmt": "render_wmt render_wmt_page",

@@ -13,7 +13,7 @@ import math
 import re
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.pairs.results import Cloud, Measure, PairsReport, SweepName, SweepRow
+    from trubleu.judge.pairs.results import Cloud, Measure, SweepName, SweepRow
     from trubleu.render.tables import Table
 
 
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
 LIGHT: Final = ("#0072b2", "#c8500a", "#00805d", "#aa3377", "#8a6a00", "#4b5ec7", "#55555e")
 DARK: Final = ("#5db7ee", "#f59b5b", "#3fce9f", "#ee9ccb", "#e3c04c", "#a3b0ff", "#c6c6d0")
 
-MARKERS: Final = ("circle", "square", "triangle", "diamond", "cross", "down", "plus", "star")
-"""One more than there are colours, so that their combinations repeat late."""
-
-DASHES: Final = ("", "6 3", "2 2.5", "8 3 2 3", "12 3")
-"""Lengths of strokes and gaps in pixels; nothing for a line without gaps."""
+MARKERS: Final = ("circle", "square", "triangle", "diamond", "down")
+"""Of another number than colours, so that their combinations repeat late."""
 
 _ROUNDING: Final = 1e-9
 
@@ -48,98 +45,6 @@ TITLES: Final[dict[SweepName, str]] = {
     "order": "longest n-gram",
 }
 """What each sweep varies, in the order in which they are drawn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One line of a sweep.
-
-    Attributes
-    ----------
-    metric, condition
-        What it belongs to; no condition if that is what is varied, or if there is none.
-    hue
-        The place of its metric among all that are drawn, for colour and marker.
-    dash
-        The place of its condition among all that are drawn.
-    rows
-        Its points, from left to right.
-    """
-
-    metric: str
-    condition: str | None
-    hue: int
-    dash: int
-    rows: tuple[SweepRow, ...]
-
-    def __str__(self) -> str:
-        return self.metric if self.condition is None else f"{self.metric} ({self.condition})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
-    """All lines over one thing that was varied."""
-
-    name: SweepName
-    lines: tuple[Line, ...]
-
-    @property
-    def title(self) -> str:
-        """What is varied, for people."""
-        return TITLES[self.name]
-
-    @property
-    def values(self) -> list[float]:
-        """The places on the axis, from left to right: thresholds fall, all else rises."""
-        return sorted({row.value for line in self.lines for row in line.rows}, reverse=self.name == "threshold")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweeps:
-    """Every sweep of a report that has rows, and what its lines are told apart by."""
-
-    metrics: tuple[str, ...]
-    conditions: tuple[str, ...]
-    sweeps: tuple[Sweep, ...]
-
-    @classmethod
-    def of(cls, report: PairsReport) -> Sweeps:
-        """Sort a report's rows into lines; all points of a line have one metric, and one condition unless it varies."""
-        metrics = tuple(dict.fromkeys(row.metric for row in report.sweeps))
-        conditions = tuple(
-            dict.fromkeys(row.condition for row in report.sweeps if row.sweep != "threshold" and row.condition)
-        )
-        sweeps = []
-        for name in TITLES:
-            found: dict[tuple[str, str | None], list[SweepRow]] = {}
-            for row in report.sweeps:
-                if row.sweep == name:
-                    found.setdefault((row.metric, None if name == "threshold" else row.condition), []).append(row)
-            lines = tuple(
-                Line(
-                    metric=metric,
-                    condition=condition,
-                    hue=metrics.index(metric),
-                    dash=0 if condition is None else conditions.index(condition),
-                    rows=tuple(sorted(rows, key=lambda row: -row.value if name == "threshold" else row.value)),
-                )
-                for (metric, condition), rows in found.items()
-            )
-            if lines:
-                sweeps.append(Sweep(name=name, lines=lines))
-        return cls(metrics=metrics, conditions=conditions, sweeps=tuple(sweeps))
-
-    def span(self) -> tuple[float, float]:
-        """Return the smallest and the largest of all coefficients and ends of intervals; 0 and 1 if there are none."""
-        numbers = [
-            number
-            for sweep in self.sweeps
-            for line in sweep.lines
-            for row in line.rows
-            for number in (row.spearman, row.spearman_low, row.spearman_high)
-            if number is not None
-        ]
-        return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
 
 def unbroken(rows: Sequence[SweepRow], *, interval: bool = False) -> Iterator[list[SweepRow]]:
@@ -311,46 +216,116 @@ def table_grid(table: Table, digits: int, name: str, labels: int) -> Grid:
     )
 
 
-def sweep_charts(sweeps: Sweeps) -> list[Chart]:
+class StripRow(NamedTuple):
+    """A row of a `StripTable`: its other cells, its value with the ends of an interval, and whether it is bold."""
+
+    cells: Sequence[str]
+    value: tuple[float | None, float | None, float | None]
+    best: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripTable:
+    """A table in which every row has a strip.
+
+    Attributes
+    ----------
+    name
+        What it shows, for those who do not see it.
+    heads
+        Of all columns but that of strips.
+    at
+        Before which of these columns strips stand.
+    texts
+        Which columns are texts and stand to the left.
+    ends
+        What strips begin and end with.
+    rows
+        Cells, strip, and whether the row is bold.
+    """
+
+    name: str
+    heads: Sequence[str]
+    at: int
+    texts: Sequence[int]
+    ends: tuple[str, str]
+    rows: Sequence[tuple[Sequence[str], Strip, bool]]
+
+
+def strip_table(
+    name: str,
+    heads: Sequence[str],
+    rows: Sequence[StripRow],
+    *,
+    at: int,
+    texts: Sequence[int] = (0,),
+    zero: bool = False,
+) -> StripTable:
+    """Return a table whose strips share a scale, which holds 0 if that is asked for."""
+    numbers = [number for row in rows for number in row.value if number is not None] + [0.0] * zero
+    scale = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 10)
+    low, high = scale[0], scale[-1]
+    strips = [(row.cells, strip(*row.value, (low, high)), row.best) for row in rows]
+    return StripTable(name=name, heads=heads, at=at, texts=texts, ends=(value_text(low), value_text(high)), rows=strips)
+
+
+def sweep_charts(rows: Sequence[SweepRow]) -> list[Chart]:
     """Return a chart for each sweep, all with the same vertical axis."""
-    levels = ticks(*sweeps.span(), 5)
-    return [_sweep_chart(sweep, levels) for sweep in sweeps.sweeps]
+    numbers = [each for row in rows for each in (row.spearman, row.spearman_low, row.spearman_high) if each is not None]
+    levels = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5)
+    hues = {metric: hue for hue, metric in enumerate(dict.fromkeys(row.metric for row in rows))}
+    return [
+        _sweep_chart(name, found, hues, levels)
+        for name in TITLES
+        if (found := sorted((row for row in rows if row.sweep == name), key=lambda row: _place(name, row.value)))
+    ]
 
 
-def sweep_legend(sweeps: Sweeps) -> list[Key]:
-    """Return what the lines of all sweeps are: metrics, and conditions where there are several."""
-    shown = [Key(name, _hue(number), _marker(number, 14, 7)) for number, name in enumerate(sweeps.metrics)]
-    if len(sweeps.conditions) > 1:
-        shown += [Key(name, f"plain {_dash(number)}") for number, name in enumerate(sweeps.conditions)]
-    return shown
+def _place(sweep: str, value: float) -> float:
+    """Return where a value stands: thresholds fall, and sizes of units go by their logarithm, as they are multiples."""
+    return -value if sweep == "threshold" else math.log(value) if sweep == "unit" and value > 0 else value
 
 
-def _sweep_chart(sweep: Sweep, levels: Sequence[float]) -> Chart:
-    x = _horizontal(sweep)
+def _sweep_chart(name: SweepName, rows: Sequence[SweepRow], hues: Mapping[str, int], levels: Sequence[float]) -> Chart:
+    values = [*dict.fromkeys(row.value for row in rows)]
+    first, last = _place(name, values[0]), _place(name, values[-1])
+    across = _scale(first, last, LEFT + 16, WIDTH - RIGHT - 16) if first < last else lambda _: (LEFT + WIDTH) / 2
+
+    def x(row: SweepRow) -> float:
+        return across(_place(name, row.value))
+
     y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
-    bands, lines, marks = [], [], []
-    for line in sweep.lines:
-        for rows in unbroken(line.rows, interval=True):
-            above = [(x(row.value), y(row.spearman_high or 0.0)) for row in rows]
-            below = [(x(row.value), y(row.spearman_low or 0.0)) for row in reversed(rows)]
-            if len(rows) > 1:
-                bands.append(Stroke(_polyline([*above, *below]) + "Z", _hue(line.hue)))
+    bands, lines, marks, said = [], [], [], []
+    for metric, number in hues.items():
+        own, hue = [row for row in rows if row.metric == metric], _hue(number)
+        for part in unbroken(own, interval=True):
+            above = [(x(row), y(row.spearman_high or 0.0)) for row in part]
+            below = [(x(row), y(row.spearman_low or 0.0)) for row in reversed(part)]
+            if len(part) > 1:
+                bands.append(Stroke(_polyline([*above, *below]) + "Z", hue))
             else:  # an interval with nothing beside it is no area
-                lines.append(Stroke(_polyline([above[0], below[0]]), _hue(line.hue)))
-        for rows in unbroken(line.rows):
-            points = [(x(row.value), y(row.spearman or 0.0)) for row in rows]
+                lines.append(Stroke(_polyline([above[0], below[0]]), hue))
+        defined = [*unbroken(own)]
+        for part in defined:
+            points = [(x(row), y(row.spearman or 0.0)) for row in part]
             if len(points) > 1:
-                lines.append(Stroke(_polyline(points), f"{_hue(line.hue)} {_dash(line.dash)}"))
+                lines.append(Stroke(_polyline(points), hue))
             marks += [
-                Stroke(_marker(line.hue, *point), _hue(line.hue), _point_text(line, row.value, row.spearman or 0.0))
-                for point, row in zip(points, rows, strict=True)
+                Stroke(
+                    _marker(number, *point), hue, f"{metric}, {value_text(row.value)}: ρ {number_text(row.spearman)}"
+                )
+                for point, row in zip(points, part, strict=True)
             ]
+        ends = [defined[0][0], defined[-1][-1]] if defined else []
+        where = [f"{number_text(row.spearman)} at {value_text(row.value)}" for row in ends]
+        if own:
+            said.append(f"{metric}: {', '.join(dict.fromkeys(where)) or 'undefined'}")
     return Chart(
-        title=f"By {sweep.title}",
-        description=_sweep_text(sweep),
-        x_title=sweep.title,
+        title=f"By {TITLES[name]}",
+        description=f"Spearman’s ρ by {TITLES[name]}. " + "; ".join(said),
+        x_title=TITLES[name],
         y_title="Spearman’s ρ",
-        x_ticks=_thinned([Tick(x(value), value_text(value)) for value in sweep.values]),
+        x_ticks=_thinned([Tick(across(_place(name, value)), value_text(value)) for value in values]),
         y_ticks=[Tick(y(level), value_text(level)) for level in levels],
         zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
         bands=bands,
@@ -432,9 +407,9 @@ def bucket_chart(
     )
 
 
-def system_legend(systems: Sequence[str]) -> list[Key]:
-    """Return the colour and marker of each system."""
-    return [Key(name, _hue(number), _marker(number, 14, 7)) for number, name in enumerate(systems)]
+def legend_keys(names: Sequence[str]) -> list[Key]:
+    """Return the colour and marker of each system or metric."""
+    return [Key(name, _hue(number), _marker(number, 14, 7)) for number, name in enumerate(names)]
 
 
 def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Chart:
@@ -568,20 +543,15 @@ def interval_text(value: float | None, low: float | None, high: float | None, di
 
 
 def series_style() -> str:
-    """Return a class for each colour and each kind of line: ``.c0`` …, ``.d0`` …, for light and dark surroundings."""
+    """Return a class for each colour: ``.c0`` …, for light and dark surroundings."""
     light, dark = (
         "".join(f".c{number}{{--c:{colour}}}" for number, colour in enumerate(colours)) for colours in (LIGHT, DARK)
     )
-    dashes = "".join(f".d{number}{{stroke-dasharray:{dash}}}" for number, dash in enumerate(DASHES) if dash)
-    return f"{light}{dashes}\n@media (prefers-color-scheme:dark){{{dark}}}\n"
+    return f"{light}\n@media (prefers-color-scheme:dark){{{dark}}}\n"
 
 
 def _hue(number: int) -> str:
     return f"c{number % len(LIGHT)}"
-
-
-def _dash(number: int) -> str:
-    return f"d{number % len(DASHES)}"
 
 
 def _marker(number: int, x: float, y: float) -> str:
@@ -592,24 +562,11 @@ def _marker(number: int, x: float, y: float) -> str:
         "triangle": ((0, -r * 1.3), (r * 1.2, r), (-r * 1.2, r)),
         "down": ((0, r * 1.3), (r * 1.2, -r), (-r * 1.2, -r)),
         "diamond": ((0, -r * 1.4), (r * 1.4, 0), (0, r * 1.4), (-r * 1.4, 0)),
-        "plus": tuple(_cross(r * 1.3, r * 0.45)),
-        "cross": tuple(_turned(_cross(r * 1.3, r * 0.45), 45)),
-        "star": tuple(_turned([(0.0, -r * (1.5 if corner % 2 == 0 else 0.6))], 36 * corner)[0] for corner in range(10)),
     }
     kind = MARKERS[number % len(MARKERS)]
     if kind == "circle":
         return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
     return _polyline([(x + dx, y + dy) for dx, dy in steps[kind]]) + "Z"
-
-
-def _cross(arm: float, half: float) -> list[tuple[float, float]]:
-    quarter = [(-half, -arm), (half, -arm), (half, -half)]
-    return [corner for turn in range(4) for corner in _turned(quarter, 90 * turn)]
-
-
-def _turned(points: Sequence[tuple[float, float]], degrees: float) -> list[tuple[float, float]]:
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    return [(x * cosine - y * sine, x * sine + y * cosine) for x, y in points]
 
 
 def _polyline(points: Sequence[tuple[float, float]]) -> str:
@@ -618,17 +575,6 @@ def _polyline(points: Sequence[tuple[float, float]]) -> str:
 
 def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     return lambda value: start + (value - low) / (high - low) * (end - start)
-
-
-def _horizontal(sweep: Sweep) -> Callable[[float], float]:
-    """Return where values stand: sizes of units by their logarithm, as each is a multiple of another."""
-    values = sweep.values
-    warp = math.log if sweep.name == "unit" and min(values) > 0 else float
-    inner = LEFT + 16, WIDTH - RIGHT - 16
-    if len(values) == 1:
-        return lambda _: (inner[0] + inner[1]) / 2
-    place = _scale(warp(values[0]), warp(values[-1]), *inner)
-    return lambda value: place(warp(value))
 
 
 def _reach(values: NDArray[np.float64]) -> float:
@@ -651,23 +597,3 @@ def _thinned(marks: Sequence[Tick]) -> list[Tick]:
         ):
             return kept
     return list(marks[:1])
-
-
-def _point_text(line: Line, value: float, spearman: float) -> str:
-    return f"{line}, {value_text(value)}: ρ {number_text(spearman)}"
-
-
-def _sweep_text(sweep: Sweep) -> str:
-    """Say in words what a chart shows: where each line begins and ends."""
-    said = []
-    for line in sweep.lines:
-        defined = [row for rows in unbroken(line.rows) for row in rows]
-        if defined:
-            first, last = defined[0], defined[-1]
-            said.append(
-                f"{line}: {number_text(first.spearman)} at {value_text(first.value)}"
-                + (f", {number_text(last.spearman)} at {value_text(last.value)}" if last is not first else "")
-            )
-        else:
-            said.append(f"{line}: undefined")
-    return f"Spearman’s ρ by {sweep.title}. " + "; ".join(said)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from trubleu.errors import TrubleuWarning
+from trubleu.errors import TrubleuWarning, counted
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import (
+    StripRow,
+    StripTable,
     bucket_chart,
     histogram_chart,
     interval_text,
-    strip,
-    system_legend,
+    legend_keys,
+    strip_table,
     table_grid,
-    ticks,
-    value_text,
 )
 from trubleu.render.comparison import bucket_tables, describe_bucket, ngram_tables, verdict
 from trubleu.render.explanation_page import (
@@ -50,8 +50,6 @@ MOST_REFERENCES: Final = 40
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _HOLE: Final = "\x01"
-_FOLDED: Final = 12
-"""More tests than this are collapsed."""
 
 # Prevents a text from closing its script element or opening a comment in it.
 _IN_SCRIPT: Final = str.maketrans(
@@ -81,7 +79,7 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     MissingExtraError
         If Jinja2 is not installed.
     """
-    scores, *tests = score_tables(comparison.report)
+    tests = score_tables(comparison.report)[1:]
     data, held = segments_json(comparison, digits, steps)
     metric = comparison.metrics[comparison.metric]
     text = rendered_page(
@@ -89,23 +87,21 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
         report_style() + page_asset("compare.css"),
         page_script() + page_asset("compare.js"),
         title=_title(comparison.systems),
-        headline=verdict(comparison, digits),
+        verdicts=[verdict(comparison, digits)],
+        about=_about(comparison),
+        warnings=(),
         segments=len(comparison.references),
         held=held,
         systems=comparison.systems,
-        pairs=comparison.pairs,
         metric=comparison.metric,
         metrics=comparison.report.metrics,
-        scores=_score_rows(comparison, digits),
-        score_heads=[column.heading for column in scores.columns[1:]],
-        score_ends=[value_text(end) for end in _score_ends(comparison)],
+        scores=_scores(comparison, digits),
         tests=[table_grid(table, digits, "tests", 3) for table in tests],
-        folded=_FOLDED,
         confidence=f"{comparison.report.confidence or 0.0:.0%}",
         histograms=list(_histograms(comparison)),
         buckets=list(_buckets(comparison, digits)),
         notes=comparison.notes,
-        legend_keys=system_legend(comparison.systems),
+        legend_keys=legend_keys(comparison.systems),
         ngrams=list(_ngrams(comparison, digits)),
         words=isinstance(metric, TruBleu),
         explained=is_explainable(metric),
@@ -115,6 +111,17 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     )
     # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _about(comparison: SystemComparison) -> str:
+    """Describe what is compared in one sentence."""
+    others = comparison.systems[1:]
+    words = "words" if isinstance(comparison.metrics[comparison.metric], TruBleu) else "n-grams"
+    return (
+        f"{counted(len(comparison.references), 'segment')}, {counted(len(comparison.systems), 'system')}. "
+        f"{comparison.systems[0]} is compared with {'each of the others' if len(others) > 1 else others[0]}; segments, "
+        f"buckets and {words} go by {comparison.metric}"
+    )
 
 
 def _title(systems: Sequence[str]) -> str:
@@ -129,26 +136,17 @@ def _title(systems: Sequence[str]) -> str:
     return f"{named} compared"
 
 
-def _score_ends(comparison: SystemComparison) -> tuple[float, float]:
-    """Return the range of the axis for scores by the first metric."""
-    rows = [row for row in comparison.report.scores if row.metric == comparison.metric]
-    numbers = [number for row in rows for number in (row.score, row.low, row.high) if number is not None]
-    scale = ticks(min(numbers), max(numbers), 10)
-    return scale[0], scale[-1]
-
-
-def _score_rows(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
+def _scores(comparison: SystemComparison, digits: int) -> StripTable:
+    """Return the scores, best first, with a strip for those by the first metric."""
     report = comparison.report
-    ends = _score_ends(comparison)
     sign = 1 if comparison.metric in report.lower_is_better else -1
+    rows = []
     for system in sorted(comparison.systems, key=lambda name: sign * report.score(name, comparison.metric).score):
-        rows = [report.score(system, name) for name in report.metrics]
-        first = rows[0]
-        yield {
-            "system": system,
-            "strip": strip(first.score, first.low, first.high, ends),
-            "cells": [interval_text(row.score, row.low, row.high, digits) for row in rows],
-        }
+        found = [report.score(system, name) for name in report.metrics]
+        cells = [interval_text(row.score, row.low, row.high, digits) for row in found]
+        rows.append(StripRow([system, *cells], (found[0].score, found[0].low, found[0].high)))
+    heads = [column.heading for column in score_tables(report)[0].columns]
+    return strip_table("scores", heads, rows, at=2)
 
 
 def _histograms(comparison: SystemComparison) -> Iterator[Any]:

@@ -43,20 +43,11 @@ if TYPE_CHECKING:
 
     from trubleu.explain.explanation import ExplainedReference, Explanation, NGram
     from trubleu.explain.similarity import AnyExplanation
-    from trubleu.metrics.trubleu import AlignedNgrams
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 
 
 STEPS: Final = 20
-"""Colour steps between −1 and +1. Using classes instead of inline colours, the page needs no inline styles."""
-
-Colour = tuple[int, int, int]
-
-# Lightness falls equally on both sides of the middle; text on each colour keeps a contrast of 4.5 (tested).
-LIGHT: Final[tuple[Colour, Colour, Colour]] = ((0xF2, 0x8E, 0x2B), (0xEC, 0xEC, 0xEF), (0x6A, 0xAE, 0xEA))
-DARK: Final[tuple[Colour, Colour, Colour]] = ((0xA3, 0x56, 0x0A), (0x3C, 0x3C, 0x43), (0x1F, 0x66, 0xAD))
-
-TEXT_ON_LIGHT: Final[Colour] = (0x1B, 0x1B, 0x1F)
-TEXT_ON_DARK: Final[Colour] = (0xF4, 0xF4, 0xF6)
+"""Colour steps between −1 and +1: the classes ``w0`` to ``w20`` of page.css, so the page needs no inline styles."""
 
 
 def step(weight: float) -> int:
@@ -68,41 +59,6 @@ def step(weight: float) -> int:
     (0, 10, 10, 18, 20)
     """
     return round((weight + 1) / 2 * STEPS)
-
-
-def colour(number: int, scale: tuple[Colour, Colour, Colour]) -> Colour:
-    """Return the colour of a step.
-
-    Examples
-    --------
-    >>> colour(0, LIGHT) == LIGHT[0], colour(STEPS // 2, LIGHT) == LIGHT[1], colour(STEPS, LIGHT) == LIGHT[2]
-    (True, True, True)
-    """
-    share = number / STEPS * 2 - 1
-    end = scale[0] if share < 0 else scale[2]
-    red, green, blue = (round(middle + abs(share) * (far - middle)) for middle, far in zip(scale[1], end, strict=True))
-    return red, green, blue
-
-
-def hexadecimal(value: Colour) -> str:
-    """Return a colour in CSS notation.
-
-    Examples
-    --------
-    >>> hexadecimal((255, 0, 16))
-    '#ff0010'
-    """
-    return "#" + "".join(f"{part:02x}" for part in value)
-
-
-def stylesheet() -> str:
-    """Return CSS classes for all steps, ``.w0`` to ``.w20``, for light and dark mode."""
-    light, dark = (
-        "".join(f".w{number}{{--w:{hexadecimal(colour(number, scale))}}}" for number in range(STEPS + 1))
-        for scale in (LIGHT, DARK)
-    )
-    on_light, on_dark = hexadecimal(TEXT_ON_LIGHT), hexadecimal(TEXT_ON_DARK)
-    return f":root{{--on-w:{on_light}}}{light}\n@media (prefers-color-scheme:dark){{:root{{--on-w:{on_dark}}}{dark}}}\n"
 
 
 _SIGNS: Final = {-1: "neg", 0: "zero", 1: "pos"}
@@ -563,7 +519,7 @@ def rendered_page(template: str, style: str, script: str, **values: Any) -> str:
 
 def page_style() -> str:
     """Return the stylesheet of pages with coloured n-grams."""
-    return tokens() + stylesheet() + page_asset("page.css")
+    return tokens() + page_asset("page.css")
 
 
 def report_style() -> str:

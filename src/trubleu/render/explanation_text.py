@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.explain.similarity import SimilarityExplanation
-from trubleu.render.tables import MISSING, Column, Table, one_line, render_tables, table_of, width
+from trubleu.render.tables import MISSING, Column, Table, cut, one_line, render_tables, table_of, width
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, Explanation, NearMiss, NGram, ReferenceText
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
-    from trubleu.metrics.trubleu import AlignedNgrams
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 
 
 WIDTH: Final = 100
@@ -194,15 +194,7 @@ def _word_table(explanation: SimilarityExplanation) -> Table:
 
 def _short(token: str) -> str:
     """Truncate a word to the column width."""
-    line = one_line(token)
-    if width(line) <= _LONGEST:
-        return line
-    kept = ""
-    for character in line:
-        if width(kept + character) >= _LONGEST:
-            break
-        kept += character
-    return kept + "…"
+    return cut(one_line(token), _LONGEST)
 
 
 def _partner(pair: AlignedNgrams | None, tokens: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table, joined, one_line, shown, width
+from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table, cut, joined, one_line, shown, width
 from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def aligned(table: Table, digits: int) -> str:
     for column, cells in zip(table.columns, columns, strict=True):
         lines = [one_line(column.heading), "", *cells]
         if room is not None and column.kind == "text":
-            lines = [_cut(line, max(room // 2 - 1, 8)) for line in lines]
+            lines = [cut(line, max(room // 2 - 1, 8)) for line in lines]
         widest = max(map(width, lines))
         lines[1] = "-" * widest
         if column.kind == "text":
@@ -50,14 +50,6 @@ def aligned(table: Table, digits: int) -> str:
     return "\n\n".join(
         "\n".join("  ".join(line).rstrip() for line in zip(*block, strict=True)) for block in _blocks(padded, room)
     )
-
-
-def _cut(text: str, most: int) -> str:
-    if width(text) <= most:
-        return text
-    while width(text) >= most:
-        text = text[:-1]
-    return f"{text}…"
 
 
 def _blocks(columns: Sequence[list[str]], room: int | None) -> list[list[list[str]]]:

@@ -1,10 +1,32 @@
-"""A report of the ΔBLEU protocol as tables: wide ones for people, flat rows for programs."""
+"""A report of the ΔBLEU protocol: the verdict, tables, flat rows for programs, and a page with a segment browser."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
+from trubleu.judge.pairs.results import Measure
+from trubleu.judge.report import Rival, brief_interval, data_needed, standard_error, verdict
+from trubleu.metrics.trubleu import TruBleu
+from trubleu.render.charts import (
+    StripRow,
+    interval_text,
+    legend_keys,
+    scatter_chart,
+    strip_table,
+    sweep_charts,
+    table_grid,
+)
+from trubleu.render.explanation_page import STEPS, page_asset, page_script, rendered_page, report_style
+from trubleu.render.judge_segments import (
+    can_be_shown,
+    default_measure,
+    kinds,
+    most_disagreeing,
+    observation_view,
+    pair_counts,
+)
 from trubleu.render.tables import (
     FOR_PROGRAMS,
     MISSING,
@@ -23,7 +45,13 @@ from trubleu.signature import number_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trubleu.judge.pairs.results import PairsReport
+    from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport
+
+LEVEL: Final = 0.05
+"""Significance level."""
+
+BROWSE: Final = 200
+"""Default number of observations on a page."""
 
 _SWEEPS: Final = {
     "threshold": "Spearman's ρ by the least weight of a reference",
@@ -52,10 +80,40 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
     """
     if format in FOR_PROGRAMS:
         return render_tables(report_tables(report), format, digits)
-    from trubleu.render.judge_page import verdict
-
-    said = with_verdict([*verdict(report)], format)
+    said = with_verdict([*pairs_verdict(report)], format)
     return said + render_tables(pairs_tables(report), format, digits, notes=tuple(pairs_notes(report)))
+
+
+def pairs_verdict(report: PairsReport) -> Iterator[str]:
+    """State which measure agrees best with people, whether that is significant, and how much data would settle it."""
+    defined = [row for row in report.correlations if row.spearman is not None]
+    if not defined:
+        yield "No correlation is defined: the scores or the ratings do not vary."
+        return
+    best = max(defined, key=lambda row: row.spearman or 0.0)
+    shown = brief_interval(best.spearman or 0.0, best.spearman_low, best.spearman_high)
+    tests: dict[frozenset[Measure], ComparisonRow] = {frozenset(_compared(row)): row for row in report.comparisons}
+    segments = max(row.segments for row in report.pairs)
+    rivals = []
+    for row in defined:
+        if row is not best:
+            test = tests.get(frozenset({_measure(best), _measure(row)}))
+            rivals.append(_rival(row, (best.spearman or 0.0) - (row.spearman or 0.0), test, segments, report))
+    head = f"{_measure(best)} agrees best with people: Spearman's ρ {shown}"
+    yield verdict(head, rivals, LEVEL, segments, "rated segments")
+    if best.spearman_low is not None and best.spearman_low <= 0 <= (best.spearman_high or 0.0):
+        yield "The interval holds 0: these data do not show that it agrees with people at all."
+
+
+def _rival(
+    row: CorrelationRow, difference: float, test: ComparisonRow | None, segments: int, report: PairsReport
+) -> Rival:
+    name = str(_measure(row))
+    if test is None or test.spearman_difference_low is None or test.spearman_difference_high is None:
+        return Rival(name, difference, None if test is None else test.spearman_p_holm)
+    ends = test.spearman_difference_low, test.spearman_difference_high
+    error = standard_error(*ends, report.setting.confidence)
+    return Rival(name, difference, test.spearman_p_holm, data_needed(segments, difference, error))
 
 
 def pairs_tables(report: PairsReport) -> list[Table]:
@@ -70,7 +128,7 @@ def pairs_tables(report: PairsReport) -> list[Table]:
 def pairs_notes(report: PairsReport) -> Iterator[str]:
     """Yield notes on how the numbers were computed."""
     setting = report.setting
-    units = report.correlations[0].units
+    units = sum(row.units for row in report.pairs)
     share = f"{100 * setting.confidence:g} %"
     yield (
         f"units of {counted(setting.unit, 'segment')}, {units:,} in {counted(len(report.pairs), 'pair')} of systems, "
@@ -84,11 +142,19 @@ def pairs_notes(report: PairsReport) -> Iterator[str]:
     if report.sweeps:
         yield f"sweeps: {setting.sweep_draws:,} draws and {setting.sweep_resamples:,} replicates a point"
     yield from report.notes
-    yield from dict.fromkeys(f"{_measure(row.metric, row.condition)}: {row.signature}" for row in report.correlations)
+    yield from dict.fromkeys(f"{_measure(row)}: {row.signature}" for row in report.correlations)
 
 
-def _measure(metric: str, condition: str | None) -> str:
-    return metric if condition is None else f"{metric} ({condition})"
+def _measure(row: Any) -> Measure:
+    """Return the measure of a row."""
+    return Measure(metric=row.metric, condition=row.condition)
+
+
+def _compared(row: ComparisonRow) -> tuple[Measure, Measure]:
+    """Return the measures of a comparison, that with the larger ρ first."""
+    x = Measure(metric=row.metric_x, condition=row.condition_x)
+    y = Measure(metric=row.metric_y, condition=row.condition_y)
+    return (y, x) if (row.spearman_difference or 0.0) < 0 else (x, y)
 
 
 def _correlations(report: PairsReport) -> Table:
@@ -152,17 +218,24 @@ def _comparisons(report: PairsReport) -> Table:
         ],
         [
             (
-                _measure(row.metric_x, row.condition_x),
-                _measure(row.metric_y, row.condition_y),
-                Estimate(row.spearman_difference, row.spearman_difference_low, row.spearman_difference_high),
+                *map(str, _compared(row)),
+                _difference(row, "spearman"),
                 _p(row.spearman_p_holm),
-                Estimate(row.kendall_difference, row.kendall_difference_low, row.kendall_difference_high),
+                _difference(row, "kendall"),
                 _p(row.kendall_p_holm),
             )
             for row in report.comparisons
         ],
         name="comparisons",
     )
+
+
+def _difference(row: ComparisonRow, name: str) -> Estimate:
+    """Return a difference, of the measure with the larger ρ less the other."""
+    value, low, high = (getattr(row, f"{name}_difference{end}") for end in ("", "_low", "_high"))
+    if value is not None and (row.spearman_difference or 0.0) < 0:
+        value, low, high = -value, None if high is None else -high, None if low is None else -low
+    return Estimate(value, low, high)
 
 
 def _p(p: float | None) -> Cell:
@@ -191,8 +264,8 @@ def _value(sweep: str, value: float) -> str:
 
 
 def _systems(report: PairsReport) -> Table:
-    measures = list(dict.fromkeys((row.metric, row.condition) for row in report.system_scores))
-    scores = {(row.system, row.metric, row.condition): row.score for row in report.system_scores}
+    measures = list(dict.fromkeys(map(_measure, report.system_scores)))
+    scores = {(row.system, _measure(row)): row.score for row in report.system_scores}
     return Table(
         "Systems",
         [
@@ -201,10 +274,7 @@ def _systems(report: PairsReport) -> Table:
             Column("rated", "segments", "count"),
             Column("ratings", kind="count"),
             Column("equal_share", "equal to a reference"),
-            *(
-                Column(f"score_{place}", _measure(*measure), "number", digits=2)
-                for place, measure in enumerate(measures)
-            ),
+            *(Column(f"score_{place}", str(measure), "number", digits=2) for place, measure in enumerate(measures)),
         ],
         [
             (
@@ -213,9 +283,9 @@ def _systems(report: PairsReport) -> Table:
                 row.rated,
                 row.ratings,
                 f"{100 * row.equal_share:.1f} %" if row.rated else MISSING,
-                *(scores[row.system, *measure] for measure in measures),
+                *(scores.get((row.system, measure)) for measure in measures),
             )
-            for row in report.systems
+            for row in sorted(report.systems, key=lambda row: -(row.mean_rating or -math.inf))
         ],
         name="systems",
     )
@@ -228,3 +298,110 @@ def _pairs(report: PairsReport) -> Table:
         [(row.a, row.b, row.segments, row.units) for row in report.pairs],
         name="pairs",
     )
+
+
+def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Measure | None = None) -> str:
+    """Render a report as a page.
+
+    Parameters
+    ----------
+    report
+        What judging metrics by people yielded.
+    browse
+        How many segments to show: those where the metric and people disagree most.
+    measure
+        By which metric, and under which condition; the best-agreeing one that can be explained if left out.
+
+    Returns
+    -------
+    str
+        HTML that can be written to one file.
+
+    Raises
+    ------
+    UsageError
+        If the report does not hold the measure.
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    coefficients = {_measure(row): row.spearman for row in report.correlations}
+    labels = {"comparisons": 2, "intervals": 2, "pairs": 2, "systems": 1}
+    tables = {table.key: table for table in pairs_tables(report)}
+    grids = {name: table_grid(tables[name], 3, name, labels[name]) for name in labels if name in tables}
+    text = rendered_page(
+        "judge.html.j2",
+        report_style(),
+        page_script() + page_asset("judge.js"),
+        title="How well metrics agree with people",
+        verdicts=[*pairs_verdict(report)],
+        about=_basis(report),
+        warnings=report.notes,
+        agreement=_agreement(report),
+        confidence=f"{report.setting.confidence:.0%}",
+        level=f"{LEVEL:g}",
+        grids=grids,
+        charts=sweep_charts(report.sweeps),
+        legend_keys=legend_keys([*dict.fromkeys(row.metric for row in report.sweeps)]),
+        scatters=[scatter_chart(report.cloud, each, coefficients.get(each)) for each in report.cloud.scores],
+        how=[*pairs_notes(report)],
+        steps=STEPS,
+        **_browser(report, default_measure(report) if measure is None else measure, browse),
+    )
+    # A lone surrogate, which JSON allows and UTF-8 does not, is shown as \ud83d.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _basis(report: PairsReport) -> str:
+    """Describe the data in one sentence."""
+    setting, units = report.setting, sum(row.units for row in report.pairs)
+    return (
+        f"{counted(units, 'unit')} of {counted(setting.unit, 'segment')} from {counted(len(report.pairs), 'pair')} of "
+        f"{counted(len(report.systems), 'system')}"
+    )
+
+
+def _agreement(report: PairsReport) -> Any:
+    """Return the table of coefficients, largest ρ first, undefined ones last."""
+    ordered = sorted(report.correlations, key=lambda row: (row.spearman is None, -(row.spearman or 0.0)))
+    lost = any(row.undefined for row in ordered)
+    rows = [
+        StripRow(
+            [
+                row.metric,
+                row.condition or MISSING,
+                interval_text(row.spearman, row.spearman_low, row.spearman_high),
+                interval_text(row.kendall, row.kendall_low, row.kendall_high),
+                f"{row.units:,}",
+                *([f"{row.undefined:,}" if row.undefined else ""] if lost else []),
+            ],
+            (row.spearman, row.spearman_low, row.spearman_high),
+            row is ordered[0] and row.spearman is not None,
+        )
+        for row in ordered
+    ]
+    heads = ["metric", "references", "Spearman’s ρ", "Kendall’s τ", "units", *["draws without a value"] * lost]
+    return strip_table("agreement of measures with people", heads, rows, at=3, texts=(0, 1), zero=True)
+
+
+def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[str, Any]:
+    """Return the template values of the segment browser."""
+    if measure is None or not report.evidence:
+        return {"measure": None, "observations": []}
+    selection = most_disagreeing(report, measure, count)
+    metric = report.metrics.get(measure.metric)
+    explained = can_be_shown(metric, measure)
+    return {
+        "measure": measure,
+        "weighted": bool(explained and getattr(metric, "policy", None) is not None),
+        "explained": explained,
+        "similar": explained and isinstance(metric, TruBleu),
+        "rated": any(one.weighted() for evidence in report.evidence for one in evidence.references_a.values()),
+        "observations": [observation_view(report, measure, one) for one in selection.observations],
+        "total": selection.total,
+        "unscored": selection.unscored,
+        "kinds": kinds(selection.observations),
+        "pair_options": [
+            (place, f"{report.pairs[place].a} and {report.pairs[place].b}", number)
+            for place, number in pair_counts(report.evidence, selection.observations).items()
+        ],
+    }

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu._version import __version__
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import (
     LEVELS,
     MetricDifferenceRow,
     measure_title,
 )
-from trubleu.render.charts import interval_text, strip, system_chart, table_grid, ticks, value_text
-from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
+from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.tables import (
     FOR_PROGRAMS,
+    MISSING,
     Column,
     Estimate,
     Table,
@@ -40,9 +40,6 @@ _TESTS: Final = {
     "bootstrap-systems": "paired bootstrap over systems",
     "bootstrap-both": "paired bootstrap over items and systems",
 }
-
-_FOLDED: Final = 12
-"""More comparisons than this are collapsed."""
 
 
 def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3, *, all_pairs: bool = False) -> str:  # noqa: A002
@@ -204,59 +201,41 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
     MissingExtraError
         If Jinja2 is not installed.
     """
-    tables = [*other_tables(report, all_pairs=True)]
-    named = {table.key: table for table in tables}
-    style, script = report_style(), page_script()
-    return (
-        load_page_templates()
-        .get_template("ratings.html.j2")
-        .render(
-            title=f"How well metrics agree with people: {report.setting.name}",
-            verdicts=[row.verdict for row in report.verdicts],
-            about=described(report),
-            warnings=report.notes,
-            levels=[_level_view(report, level, digits) for level in LEVELS if report.headline(level)],
-            confidence=f"{100 * report.setting.confidence:g} %",
-            resample=_unit(report.setting),
-            differences=table_grid(named["differences"], digits, "comparisons", 3) if report.differences else None,
-            folded=_FOLDED,
-            test=f"{report.setting.test}: {_TESTS[report.setting.test]}",
-            charts=_system_charts(report),
-            measures=table_grid(named["all_measures"], digits, "all measures", 2),
-            aspects=table_grid(named["aspects"], digits, "aspects", 1) if "aspects" in named else None,
-            how=[*ratings_notes(report)],
-            style=style,
-            script=script,
-            policy=content_policy(style, script),
-            version=__version__,
-        )
+    named = {table.key: table for table in other_tables(report, all_pairs=True)}
+    return rendered_page(
+        "ratings.html.j2",
+        report_style(),
+        page_script(),
+        title=f"How well metrics agree with people: {report.setting.name}",
+        verdicts=[row.verdict for row in report.verdicts],
+        about=described(report),
+        warnings=report.notes,
+        levels=[_level_view(report, level, digits) for level in LEVELS if report.headline(level)],
+        confidence=f"{100 * report.setting.confidence:g} %",
+        resample=_unit(report.setting),
+        differences=table_grid(named["differences"], digits, "comparisons", 3) if report.differences else None,
+        test=f"{report.setting.test}: {_TESTS[report.setting.test]}",
+        charts=_system_charts(report),
+        measures=table_grid(named["all_measures"], digits, "all measures", 2),
+        aspects=table_grid(named["aspects"], digits, "aspects", 1) if "aspects" in named else None,
+        how=[*ratings_notes(report)],
     )
 
 
 def _level_view(report: RatingsReport, level: Level, digits: int) -> dict[str, Any]:
     rows = report.headline(level)
-    numbers = [number for row in rows for number in (row.value, row.low, row.high) if number is not None]
-    scale = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 10)
-    ends = (scale[0], scale[-1])
-    return {
-        "name": level,
-        "title": _TITLES[level],
-        "measure": measure_title(level, rows[0].measure),
-        "ends": [value_text(end) for end in ends],
-        "epsilon": rows[0].measure == CALIBRATED,
-        "rows": [
-            {
-                "metric": row.metric,
-                "cluster": "–" if row.cluster is None else str(row.cluster),
-                "not_worse": row.not_worse,
-                "value": "undefined" if row.value is None else interval_text(row.value, row.low, row.high, digits),
-                "strip": strip(row.value, row.low, row.high, ends),
-                "epsilon": "–" if row.epsilon is None else f"{row.epsilon:.{digits}g}",
-                "reason": row.reason or "",
-            }
-            for row in rows
-        ],
-    }
+    title, epsilon = measure_title(level, rows[0].measure), rows[0].measure == CALIBRATED
+    shown = []
+    for row in rows:
+        value = (
+            interval_text(row.value, row.low, row.high, digits) if row.reason is None else f"undefined: {row.reason}"
+        )
+        cells = [row.metric, MISSING if row.cluster is None else str(row.cluster), value]
+        if epsilon:
+            cells.append(MISSING if row.epsilon is None else f"{row.epsilon:.{digits}g}")
+        shown.append(StripRow(cells, (row.value, row.low, row.high), bool(row.not_worse)))
+    table = strip_table(_TITLES[level], ["metric", "cluster", title, *["ε"] * epsilon], shown, at=3)
+    return {"name": level, "title": _TITLES[level], "measure": title, "table": table}
 
 
 def _system_charts(report: RatingsReport) -> list[Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from trubleu._version import __version__
 from trubleu.judge.ratings.results import measure_title
-from trubleu.render.charts import regret_chart, strip, table_grid, ticks, value_text
-from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.charts import StripRow, regret_chart, strip_table, table_grid
+from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.judge_ratings import described
 from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, render_tables, report_tables, with_verdict
 
@@ -100,9 +99,6 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
     MissingExtraError
         If Jinja2 is not installed.
     """
-    style, script = report_style(), page_script()
-    scale = ticks(0.0, max(row.worst for row in report.regrets), 10)
-    ends = (scale[0], scale[-1])
     by_metric = {
         regret.metric: {
             f"{row.set}, {row.level}": row.regret
@@ -111,34 +107,33 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
         }
         for regret in report.regrets
     }
-    return (
-        load_page_templates()
-        .get_template("sets.html.j2")
-        .render(
-            title="Metrics on many sets",
-            verdict=report.verdict,
-            regrets=[
-                {
-                    "number": number,
-                    "metric": row.metric,
-                    "mean": f"{row.mean:.{digits}f}",
-                    "worst": f"{row.worst:.{digits}f}",
-                    "where": row.where,
-                    "best": f"{row.best} of {row.columns}",
-                    "not_worse": f"{row.not_worse} of {row.columns}",
-                    "strip": strip(row.mean, 0.0, row.worst, ends),
-                }
-                for number, row in enumerate(report.regrets, 1)
+    rows = [
+        StripRow(
+            [
+                f"{number}. {row.metric}",
+                f"{row.mean:.{digits}f}",
+                f"{row.worst:.{digits}f}",
+                row.where,
+                f"{row.best} of {row.columns}",
+                f"{row.not_worse} of {row.columns}",
             ],
-            ends=[value_text(end) for end in ends],
-            chart_of=regret_chart(
-                "Distance from the best", by_metric, {row.metric: row.mean for row in report.regrets}
-            ),
-            values=table_grid(value_table(report), digits, "agreement with people", 3),
-            how=[*sets_notes(report)],
-            style=style,
-            script=script,
-            policy=content_policy(style, script),
-            version=__version__,
+            (row.mean, 0.0, row.worst),
+            number == 1,
         )
+        for number, row in enumerate(report.regrets, 1)
+    ]
+    heads = ["metric", "mean", "worst", "where", "best", "not significantly worse"]
+    means = {row.metric: row.mean for row in report.regrets}
+    return rendered_page(
+        "sets.html.j2",
+        report_style(),
+        page_script(),
+        title="Metrics on many sets",
+        verdicts=[report.verdict],
+        about="",
+        warnings=(),
+        distances=strip_table("distances", heads, rows, at=3, texts=(0, 3), zero=True),
+        charts=[regret_chart("Distance from the best", by_metric, means)],
+        values=table_grid(value_table(report), digits, "agreement with people", 3),
+        how=[*sets_notes(report)],
     )

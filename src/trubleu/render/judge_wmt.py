@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu._version import __version__
-from trubleu.judge.report import data_needed, listed, settling, standard_error
+from trubleu.judge.report import Rival, brief_interval, data_needed, standard_error, verdict
 from trubleu.judge.wmt.results import (
     AVERAGE,
     LEVELS,
@@ -14,8 +13,8 @@ from trubleu.judge.wmt.results import (
 )
 from trubleu.judge.wmt.statistics import SEGMENT_STATISTICS, SYSTEM_STATISTICS
 from trubleu.judge.wmt.tau import VARIANTS
-from trubleu.render.charts import bucket_chart, interval_text, system_legend, table_grid
-from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.charts import bucket_chart, legend_keys, table_grid
+from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.tables import (
     FOR_PROGRAMS,
     Bounds,
@@ -91,25 +90,25 @@ def render_wmt_page(report: WmtReport, digits: int = 3) -> str:
     MissingExtraError
         If Jinja2 is not installed.
     """
-    style, script = report_style(), page_script()
-    return (
-        load_page_templates()
-        .get_template("wmt.html.j2")
-        .render(
-            title="How well metrics agree with people",
-            verdicts=[*wmt_verdict(report)],
-            charts=[*_charts(report)],
-            legend=system_legend(_metrics(report)),
-            tables=[
-                {"title": table.title, "grid": table_grid(table, digits, table.title, _labels(table))}
-                for table in wmt_tables(report)
-            ],
-            how=[*wmt_notes(report)],
-            style=style,
-            script=script,
-            policy=content_policy(style, script),
-            version=__version__,
-        )
+    return rendered_page(
+        "wmt.html.j2",
+        report_style(),
+        page_script(),
+        title="How well metrics agree with people",
+        verdicts=[*wmt_verdict(report)],
+        about=", ".join(_pairs(report.agreements)),
+        warnings=report.notes,
+        charts=[*_charts(report)],
+        legend=legend_keys(_metrics(report)),
+        tables=[
+            {
+                "title": table.title,
+                "grid": table_grid(table, digits, table.title, _labels(table)),
+                "differences": table.key == "differences",
+            }
+            for table in wmt_tables(report)
+        ],
+        how=[*wmt_notes(report)],
     )
 
 
@@ -156,39 +155,24 @@ def wmt_verdict(report: WmtReport) -> Iterator[str]:
             yield f"{TITLES[level]}: {_NAMES[main]} is undefined for every metric."
             continue
         best = max(judged, key=lambda row: row.value or 0.0)
-        value = interval_text(best.value, best.low, best.high)
-        head = f"{TITLES[level]}: {best.metric} agrees best with people, {_NAMES[main]} {value}"
-        if len(judged) == 1:
-            yield f"{head}; it is the only metric."
-            continue
-        p_values: dict[str, float] = {}
-        against: dict[str, DifferenceRow] = {}
+        shown = brief_interval(best.value or 0.0, best.low, best.high)
+        # Of several tests the least certain counts.
+        rivals = {row.metric: Rival(row.metric, 0.0, None) for row in judged if row is not best}
         for row in report.differences:
-            if (row.level, row.language_pair, row.statistic) != (level, pairs[-1], main) or row.p_holm is None:
-                continue
-            if best.metric in (row.metric_x, row.metric_y):
+            if (row.level, row.language_pair, row.statistic) == (level, pairs[-1], main) and row.p_holm is not None:
                 other = row.metric_y if row.metric_x == best.metric else row.metric_x
-                if row.p_holm >= p_values.get(other, 0.0):
-                    p_values[other], against[other] = row.p_holm, row
-        level_with = sorted(
-            (name for name, p in p_values.items() if p >= _SIGNIFICANT), key=lambda name: abs(against[name].difference)
-        )
-        if not p_values:
-            yield f"{head}; whether it is significantly better than the others was not tested."
-        elif level_with:
-            more = _more_data(report, against[level_with[0]], level_with[0])
-            yield f"{head}, but not significantly better than {listed(level_with)}.{more}"
-        else:
-            yield f"{head}, significantly better than {'all others' if len(p_values) > 1 else next(iter(p_values))}."
+                if best.metric in (row.metric_x, row.metric_y) and row.p_holm >= (rivals[other].p or 0.0):
+                    rivals[other] = Rival(other, abs(row.difference), row.p_holm, _times(report, row))
+        head = f"{TITLES[level]}: {best.metric} agrees best with people, {_NAMES[main]} {shown}"
+        what = f"times as many {'systems' if level == 'system' else level}"
+        yield verdict(head, [*rivals.values()], _SIGNIFICANT, 1, what)
 
 
-def _more_data(report: WmtReport, row: DifferenceRow, other: str) -> str:
-    """Say how much more data would settle a difference, if its interval is known."""
+def _times(report: WmtReport, row: DifferenceRow) -> float | None:
+    """Return how many times as much data would settle a difference, if its interval is known."""
     if row.low is None or row.high is None:
-        return ""
-    times = data_needed(1, row.difference, standard_error(row.low, row.high, report.setting.confidence))
-    what = "systems" if row.level == "system" else row.level
-    return f" {settling(1, times, f'times as many {what}', other, abs(row.difference), row.p_holm)}"
+        return None
+    return data_needed(1, row.difference, standard_error(row.low, row.high, report.setting.confidence))
 
 
 def wmt_tables(report: WmtReport) -> list[Table]:

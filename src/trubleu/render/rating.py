@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trubleu.errors import counted
 from trubleu.rating.plan import Plan
+from trubleu.rating.summary import WeightBin
 from trubleu.render.tables import FOR_PROGRAMS, Column, Table, one_line, record_table
 from trubleu.scoring.next_ratings import NextText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from trubleu.rating.summary import ModelSummary, RaterSummary, Summary
+    from trubleu.rating.model_agreement import ModelBias
+    from trubleu.rating.summary import DisputedText, ModelSummary, QuestionSummary, RaterSummary, Summary
     from trubleu.scoring.next_ratings import RatingPlan
 
+
+T = TypeVar("T")
+_Cell: TypeAlias = tuple[Column, Callable[[T], Any]]  # a column, and what it shows of an object
 
 SHOWN_TEXTS = 20  # references of a plan shown to people
 _TEXT = 60  # characters of a disputed text shown to people
@@ -27,6 +33,9 @@ def status_tables(found: Summary) -> list[Table]:
     left = f", {found.hours_left:,.1f} hours left at this pace" if found.hours_left else ""
     alpha = found.alpha
     interval = "" if alpha.low != alpha.low else f" [{alpha.low:.3f}, {alpha.high:.3f}]"
+    kappa = "undefined"
+    if found.kappa is not None:
+        kappa = f"{found.kappa:.3f}, mean of {counted(found.pairs, 'pair')} of raters, weighted by shared texts"
     facts = [
         ("state", "paused" if found.paused else "running"),
         ("ratings", f"{found.counted:,} of {found.wanted:,}{share}"),
@@ -36,155 +45,107 @@ def status_tables(found: Summary) -> list[Table]:
         ("could not judge", f"{found.unable:,}"),
         ("not counted", f"{found.uncounted:,}"),
         ("Krippendorff's α, ordinal", alpha.reason or f"{alpha.alpha:.3f}{interval} of {counted(alpha.items, 'text')}"),
-        (
-            "quadratic κ between raters",
-            "undefined"
-            if found.kappa is None
-            else f"{found.kappa:.3f}, mean of {counted(found.pairs, 'pair')} of raters, weighted by shared texts",
-        ),
-    ]
-    weights = [(f"{each.low:+.2f} to {each.high:+.2f}", each.count) for each in found.weights]
-    disputed = [
-        (_short(each.key), " ".join(map(str, each.scores)), each.spread, _short(each.message or ""), _short(each.text))
-        for each in found.disputed
+        ("quadratic κ between raters", kappa),
     ]
     tables = [Table("", [Column("what", ""), Column("value", "")], facts, name="progress")]
-    if len(found.questions) > 1:
-        tables.append(_questions_table(found))
-    if found.raters:
-        tables.append(_raters_table(found.raters))
-    if found.models:
-        tables.append(_models_table(found))
-    if any(model.beside.bias for model in found.models):
-        tables.append(_bias_table(found))
+    tables += [_questions_table(found)] if len(found.questions) > 1 else []
+    tables += [_raters_table(found.raters)] if found.raters else []
+    tables += [_models_table(found)] if found.models else []
+    tables += [_bias_table(found)] if any(model.beside.bias for model in found.models) else []
     if found.counted and found.weights:
-        columns = [Column("weight"), Column("texts", kind="count")]
-        tables.append(Table("Weights", columns, weights))
-    if disputed:
-        names = [Column("item"), Column("scores"), Column("spread", kind="number"), Column("message"), Column("text")]
-        tables.append(Table("What raters disagree on most", names, disputed, name="disputed"))
+        weights: list[_Cell[WeightBin]] = [
+            (Column("weight"), lambda each: f"{each.low:+.2f} to {each.high:+.2f}"),
+            (Column("texts", kind="count"), lambda each: each.count),
+        ]
+        tables.append(_table("Weights", "", found.weights, weights))
+    if found.disputed:
+        disputed: list[_Cell[DisputedText]] = [
+            (Column("item"), lambda each: _short(each.key)),
+            (Column("scores"), lambda each: " ".join(map(str, each.scores))),
+            (Column("spread", kind="number"), lambda each: each.spread),
+            (Column("message"), lambda each: _short(each.message or "")),
+            (Column("text"), lambda each: _short(each.text)),
+        ]
+        tables.append(_table("What raters disagree on most", "disputed", found.disputed, disputed))
     return tables
 
 
+def _table(title: str, name: str, rows: Iterable[T], cells: Sequence[_Cell[T]]) -> Table:
+    """Return a table with a row for each object, of columns and what they show."""
+    return Table(title, [column for column, _ in cells], [[get(row) for _, get in cells] for row in rows], name=name)
+
+
 def _questions_table(found: Summary) -> Table:
-    columns = [
-        Column("question"),
-        Column("answered", kind="count"),
-        Column("left_out", "left out", kind="count"),
-        Column("alpha", "α, ordinal", kind="number", digits=3),
-        Column("note", ""),
-    ]
-    rows = [
+    cells: list[_Cell[QuestionSummary]] = [
+        (Column("question"), lambda each: each.name),
+        (Column("answered", kind="count"), lambda each: each.answered),
+        (Column("left_out", "left out", kind="count"), lambda each: each.left_out),
         (
-            each.name,
-            each.answered,
-            each.left_out,
-            None if each.alpha.reason else each.alpha.alpha,
-            each.alpha.reason if each.answered else "nobody has answered it",
-        )
-        for each in found.questions
+            Column("alpha", "α, ordinal", kind="number", digits=3),
+            lambda each: None if each.alpha.reason else each.alpha.alpha,
+        ),
+        (Column("note", ""), lambda each: each.alpha.reason if each.answered else "nobody has answered it"),
     ]
-    return Table(f"Questions (below: {found.questions[found.question].name})", columns, rows, name="questions")
+    title = f"Questions (below: {found.questions[found.question].name})"
+    return _table(title, "questions", found.questions, cells)
 
 
 def _raters_table(raters: Sequence[RaterSummary]) -> Table:
-    columns = [
-        Column("number", kind="count"),
-        Column("name"),
-        Column("ratings", kind="count"),
-        Column("counted", kind="count"),
-        Column("seconds", "seconds each", kind="number", digits=1),
-        Column("scores", f"scores 1 to {len(raters[0].scores)}"),
-        Column("mean", kind="number"),
-        Column("spread", kind="number"),
-        Column("gold"),
-        Column("kappa", "κ with the rest", kind="number"),
-        Column("shared", kind="count"),
-        Column("state", ""),
-    ]
-    rows = [
+    cells: list[_Cell[RaterSummary]] = [
+        (Column("number", kind="count"), lambda each: each.rater.id),
+        (Column("name"), lambda each: one_line(each.rater.name)),
+        (Column("ratings", kind="count"), lambda each: each.ratings),
+        (Column("counted", kind="count"), lambda each: each.counted),
+        (Column("seconds", "seconds each", kind="number", digits=1), lambda each: each.seconds),
+        (Column("scores", f"scores 1 to {len(raters[0].scores)}"), lambda each: " ".join(map(str, each.scores))),
+        (Column("mean", kind="number"), lambda each: each.mean),
+        (Column("spread", kind="number"), lambda each: each.spread),
+        (Column("gold"), lambda each: f"{each.gold_right} of {each.gold_total}" if each.gold_total else None),
+        (Column("kappa", "κ with the rest", kind="number"), lambda each: each.agreement),
+        (Column("shared", kind="count"), lambda each: each.shared),
         (
-            each.rater.id,
-            one_line(each.rater.name),
-            each.ratings,
-            each.counted,
-            each.seconds,
-            " ".join(map(str, each.scores)),
-            each.mean,
-            each.spread,
-            f"{each.gold_right} of {each.gold_total}" if each.gold_total else None,
-            each.agreement,
-            each.shared,
-            f"excluded: {one_line(each.rater.reason or '')}"
-            if each.rater.excluded
-            else "; ".join(filter(None, (each.gold_note, *each.flags))),
-        )
-        for each in raters
+            Column("state", ""),
+            lambda each: _excluded(each) or "; ".join(filter(None, (each.gold_note, *each.flags))),
+        ),
     ]
-    return Table("Raters", columns, rows)
+    return _table("Raters", "", raters, cells)
+
+
+def _excluded(person: RaterSummary) -> str:
+    return f"excluded: {one_line(person.rater.reason or '')}" if person.rater.excluded else ""
 
 
 def _models_table(found: Summary) -> Table:
-    columns = [
-        Column("number", kind="count"),
-        Column("name"),
-        Column("ratings", kind="count"),
-        Column("refused", kind="count"),
-        Column("shared", "shared texts", kind="count"),
-        Column("alpha_without", "α of people", kind="number", digits=3),
-        Column("alpha", "α with it", kind="number", digits=3),
-        Column("kappa", "κ with people", kind="number", digits=3),
-        Column("winning_rate", "ω", kind="number"),
-        Column("advantage", "ρ", kind="number"),
-        Column("verdict", "may replace a person"),
-    ]
-    rows = [
-        (
-            model.person.rater.id,
-            one_line(model.person.rater.name),
-            model.person.ratings,
-            model.refused,
-            model.beside.shared,
-            *map(_defined, (model.beside.alpha_without, model.beside.alpha, model.beside.kappa)),
-            *(_defined(getattr(model.beside.test, name, math.nan)) for name in ("winning_rate", "advantage")),
-            "; ".join((_state(model), *model.person.flags)),
-        )
-        for model in found.models
-    ]
-    return Table("Models beside people", columns, rows, name="models")
+    def state(model: ModelSummary) -> str:
+        return "; ".join((_excluded(model.person) or model.beside.verdict, *model.person.flags))
 
-
-def _state(model: ModelSummary) -> str:
-    rater = model.person.rater
-    return f"excluded: {one_line(rater.reason or '')}" if rater.excluded else model.beside.verdict
+    cells: list[_Cell[ModelSummary]] = [
+        (Column("number", kind="count"), lambda each: each.person.rater.id),
+        (Column("name"), lambda each: one_line(each.person.rater.name)),
+        (Column("ratings", kind="count"), lambda each: each.person.ratings),
+        (Column("refused", kind="count"), lambda each: each.refused),
+        (Column("shared", "shared texts", kind="count"), lambda each: each.beside.shared),
+        (Column("alpha_without", "α of people", kind="number", digits=3), lambda each: each.beside.alpha_without),
+        (Column("alpha", "α with it", kind="number", digits=3), lambda each: each.beside.alpha),
+        (Column("kappa", "κ with people", kind="number", digits=3), lambda each: each.beside.kappa),
+        (Column("winning_rate", "ω", kind="number"), lambda each: getattr(each.beside.test, "winning_rate", None)),
+        (Column("advantage", "ρ", kind="number"), lambda each: getattr(each.beside.test, "advantage", None)),
+        (Column("verdict", "may replace a person"), state),
+    ]
+    return _table("Models beside people", "models", found.models, cells)
 
 
 def _bias_table(found: Summary) -> Table:
-    columns = [
-        Column("model"),
-        Column("by"),
-        Column("group", ""),
-        Column("texts", kind="count"),
-        Column("difference", "score less people's", kind="signed"),
-        Column("error", "standard error", kind="number"),
+    cells: list[_Cell[tuple[ModelSummary, ModelBias]]] = [
+        (Column("model"), lambda row: one_line(row[0].person.rater.name)),
+        (Column("by"), lambda row: row[1].by),
+        (Column("group", ""), lambda row: one_line(row[1].group)),
+        (Column("texts", kind="count"), lambda row: row[1].texts),
+        (Column("difference", "score less people's", kind="signed"), lambda row: row[1].difference),
+        (Column("error", "standard error", kind="number"), lambda row: row[1].error),
     ]
-    rows = [
-        (
-            one_line(model.person.rater.name),
-            each.by,
-            one_line(each.group),
-            each.texts,
-            each.difference,
-            _defined(each.error),
-        )
-        for model in found.models
-        for each in model.beside.bias
-    ]
-    return Table("What models favour", columns, rows, name="bias")
-
-
-def _defined(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+    rows = [(model, each) for model in found.models for each in model.beside.bias]
+    return _table("What models favour", "bias", rows, cells)
 
 
 def _short(text: str) -> str:
@@ -194,87 +155,47 @@ def _short(text: str) -> str:
 
 def status_records(found: Summary) -> list[Table]:
     """Return the status of a study, for programs."""
-    progress = (
-        "paused", "items", "complete", "wanted", "counted", "uncounted", "unable", "waiting", "last_hour", "hours_left",
-    )  # fmt: skip
-    agreement = (
-        "alpha", "low", "high", "level", "items", "ratings", "raters", "reason", "confidence", "resamples", "undefined",
-        "seed",
-    )  # fmt: skip
-    kappa = (*(getattr(found.alpha, name) for name in agreement), found.kappa, found.pairs)
-    person = ("id", "name", "entry", "excluded", "reason", "created_at", "erased_at")
-    own = (
-        "ratings",
-        "counted",
-        "seconds",
-        "mean",
-        "spread",
-        "gold_right",
-        "gold_total",
-        "gold_note",
-        "agreement",
-        "shared",
-        "last_at",
-    )
-    points = len(found.raters[0].scores) if found.raters else 5
-    asked = [
-        (each.name, each.text, each.answered, each.left_out, each.alpha.alpha, each.alpha.low, each.alpha.high)
-        for each in found.questions
-    ]
+    scores = [f"scores_{score}" for score in range(1, len(found.raters[0].scores) + 1)] if found.raters else []
     raters = [
-        (
-            *(getattr(each.rater, name) for name in person),
-            *(getattr(each, name) for name in own),
-            "; ".join(each.flags),
-            *each.scores,
-        )
-        for each in found.raters
+        (each.rater, each, SimpleNamespace(**dict(zip(scores, each.scores, strict=True)))) for each in found.raters
     ]
-    scores = [f"scores_{score}" for score in range(1, points + 1)]
-    disputed = [
-        (each.key, each.part, each.message, each.text, " ".join(map(str, each.scores)), each.spread)
-        for each in found.disputed
+    models = [
+        (each.beside.test or SimpleNamespace(reason=None), each.beside, each.person, each.person.rater, each)
+        for each in found.models
     ]
-
-    models = (
-        "id", "name", "excluded", "ratings", "refused", "shared", "mean", "spread", "alpha_without", "alpha", "kappa",
-        "winning_rate", "advantage", "epsilon", "passed", "reason", "flags",
-    )  # fmt: skip
-    bias = ("by", "group", "texts", "difference", "error")
-
-    def table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-        return Table("", [*map(Column, columns)], rows, name=name)
-
+    bias = [
+        (each, SimpleNamespace(model=model.person.rater.id)) for model in found.models for each in model.beside.bias
+    ]
+    progress = "paused items complete wanted counted uncounted unable waiting last_hour hours_left"
+    agreement = "alpha low high level items ratings raters reason confidence resamples undefined seed kappa pairs"
+    person = "id name entry excluded reason created_at erased_at ratings counted seconds mean spread gold_right"
+    more = "gold_total gold_note agreement shared last_at flags"
+    model = "id name excluded ratings refused shared mean spread alpha_without alpha kappa winning_rate advantage"
     return [
-        table("progress", progress, [[getattr(found, name) for name in progress]]),
-        table("agreement", (*agreement, "kappa", "pairs"), [kappa]),
-        table("questions", ("name", "text", "answered", "left_out", "alpha", "low", "high"), asked),
-        table("raters", (*person, *own, "flags", *scores), raters),
-        table("models", models, [_model_record(model) for model in found.models]),
-        table(
-            "bias",
-            ("model", *bias),
-            [
-                (model.person.rater.id, *(getattr(each, name) for name in bias))
-                for model in found.models
-                for each in model.beside.bias
-            ],
-        ),
-        table("weights", ("low", "high", "count"), [(each.low, each.high, each.count) for each in found.weights]),
-        table("disputed", ("item", "part", "message", "text", "scores", "spread"), disputed),
-        table("notes", ("note",), [(note,) for note in found.notes]),
-        table("warnings", ("warning",), [(warning,) for warning in found.warnings]),
+        _records("progress", progress, [(found,)]),
+        _records("agreement", agreement, [(found.alpha, found)]),
+        _records("questions", "name text answered left_out alpha low high", [(q.alpha, q) for q in found.questions]),
+        _records("raters", " ".join((person, more, *scores)), raters),
+        _records("models", f"{model} epsilon passed reason flags", models),
+        _records("bias", "model by group texts difference error", bias),
+        record_table("weights", WeightBin, found.weights),
+        _records("disputed", "key part message text scores spread", [(each,) for each in found.disputed]),
+        Table("", [Column("note")], [(note,) for note in found.notes], name="notes"),
+        Table("", [Column("warning")], [(warning,) for warning in found.warnings], name="warnings"),
     ]
 
 
-def _model_record(model: ModelSummary) -> tuple[Any, ...]:
-    person, beside, test = model.person, model.beside, model.beside.test
-    tested = ("winning_rate", "advantage", "epsilon", "passed", "reason")
-    return (
-        person.rater.id, person.rater.name, person.rater.excluded, person.ratings, model.refused, beside.shared,
-        person.mean, person.spread, beside.alpha_without, beside.alpha, beside.kappa,
-        *(getattr(test, name, None) for name in tested), "; ".join(person.flags),
-    )  # fmt: skip
+def _records(name: str, columns: str, rows: Iterable[Sequence[object]]) -> Table:
+    """Return a table for programs: each column is an attribute of the first object of a row that has it."""
+
+    def cell(row: Sequence[object], column: str) -> Any:
+        value = next((getattr(each, column) for each in row if hasattr(each, column)), None)
+        if isinstance(value, tuple):
+            return " ".join(map(str, value)) if column == "scores" else "; ".join(value)
+        return value
+
+    names = columns.split()
+    return Table("", [*map(Column, names)], [[cell(row, each) for each in names] for row in rows], name=name)
 
 
 def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tuple[str, ...]]:  # noqa: A002

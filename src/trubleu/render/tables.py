@@ -335,6 +335,18 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else _CONTROLS.sub(" ", text)
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text, truncated if it is wider than so many terminal columns."""
+    if width(text) <= most:
+        return text
+    kept = ""
+    for character in text:  # from the front, as a text may have a million characters
+        if width(kept + character) >= most:
+            break
+        kept += character
+    return f"{kept}…"
+
+
 def width(text: str) -> int:
     """Return the width of a text in terminal columns: two for a wide character, none for a combining one.
 

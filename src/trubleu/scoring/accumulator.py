@@ -52,7 +52,29 @@ class SegmentRow:
     score: float | None
 
 
-class PartCounter(Generic[SomeBuilder]):
+class Collected(Generic[SomeBuilder]):
+    """What was collected for all systems and metrics.
+
+    Attributes
+    ----------
+    builders
+        By system and metric.
+    reference_numbers
+        How many references segments have, as signatures say it.
+    segment_rows
+        The scores of segments, if they are wanted, by metric and system.
+    held
+        Warnings.
+    """
+
+    def __init__(self) -> None:
+        self.builders: dict[tuple[str, str], SomeBuilder] = {}
+        self.reference_numbers: set[str | None] = set()
+        self.segment_rows: dict[tuple[str, str], list[SegmentRow]] = {}
+        self.held = HeldWarnings()
+
+
+class PartCounter(Collected[SomeBuilder]):
     """Accumulates statistics part by part for all systems and metrics, in one process or on a worker.
 
     Parameters
@@ -69,17 +91,6 @@ class PartCounter(Generic[SomeBuilder]):
         Takes the scores of the segments of each part instead: their ids, and by metric and system a score each.
     threads, progress
         As for `Metric.statistics`.
-
-    Attributes
-    ----------
-    builders
-        By system and metric.
-    reference_numbers
-        How many references segments have, as signatures say it.
-    segment_rows
-        The scores of segments, if they are wanted, by metric and system.
-    held
-        Warnings.
     """
 
     def __init__(
@@ -93,10 +104,7 @@ class PartCounter(Generic[SomeBuilder]):
         threads: int | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        self.builders: dict[tuple[str, str], SomeBuilder] = {}
-        self.reference_numbers: set[str | None] = set()
-        self.segment_rows: dict[tuple[str, str], list[SegmentRow]] = {}
-        self.held = HeldWarnings()
+        super().__init__()
         self._systems = systems
         self._metrics = metrics
         self._builder = builder

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.data import References
@@ -20,9 +20,9 @@ from trubleu.execution.progress import no_steps
 from trubleu.execution.serialization import Packing
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
-from trubleu.scoring.accumulator import PartCounter
+from trubleu.scoring.accumulator import Collected, PartCounter
 from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
-from trubleu.scoring.systems import LeftOutRow, Sampling, check_sampling, report_samples, score_systems
+from trubleu.scoring.systems import LeftOutRow, Sampling, check_sampling, report, score_systems
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import PartialSample, block_number
 from trubleu.stats.sums import Cells
@@ -130,17 +130,8 @@ def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
     return sums
 
 
-def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, Learned]:
-    """Fit each metric to the counts of all ranges; rare n-grams are dropped, as they have no effect."""
-    return {name: Learned.of(each) for name, each in summed(found).items()}
-
-
-def taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> MakeMetrics:
-    """Return a factory of the same metrics with what they have learned."""
-    return partial(_make, metrics, learned) if learned else metrics
-
-
-def _make(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Metric]:
+def _taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Metric]:
+    """Make metrics that know what they have learned."""
     made = metrics()
     learning = learning_in_parts(made)
     return {name: learning[name].knowing(learned[name]) if name in learned else made[name] for name in made}
@@ -327,10 +318,10 @@ def score_files(
         files = counted_on(files, engine, steps, skip_bad=skip_bad)
     systems = list(files.systems)
     if not files.segments:
-        report = score_systems(dict.fromkeys(systems, ()), References.from_lists([]), made, sampling=sampling)
+        nothing = score_systems(dict.fromkeys(systems, ()), References.from_lists([]), made, sampling=sampling)
         if parts is not None:
-            commit_segments(parts, [], report, made)
-        return report
+            commit_segments(parts, [], nothing, made)
+        return nothing
     check_sampling(sampling, systems, files.segments)
     every = ranges = files.ranges(rows or _suitable(files.segments))
     files = files.bare()
@@ -344,32 +335,23 @@ def score_files(
         known = [(name, each.digest) for name, each in learned.items()]
         work = ScoreRange(files=files, count=count, segments=segments, parts=parts)
         whole_job = repr([job, count, known, None if parts is None else parts.job])
-        merged, scored = where.score(work, usable, taught(metrics, learned), whole_job, len(systems) * len(made))
+        make = partial(_taught, metrics, learned) if learned else metrics
+        merged, scored = where.score(work, usable, make, whole_job, len(systems) * len(made))
         if len(scored) == len(usable):
             break
         # Block boundaries depend on the number of segments, and learned metrics on the segments themselves, so the
         # remaining ranges are scored again.
         ranges = scored
         _check_some(ranges)
-    merged.held.tell()
     kept = set(scored)
-    report = report_samples(
-        {key: builder.finish() for key, builder in merged.builders.items()},
-        systems,
-        made,
-        sampling=sampling,
-        reference_numbers=merged.reference_numbers,
-        segments=list(chain.from_iterable(merged.segment_rows.values())),
-        threads=threads,
-        steps=steps,
-    )
+    found = report(merged, systems, made, sampling=sampling, threads=threads, steps=steps)
     left_out = tuple(
         LeftOutRow(first=lines.first + 1, last=lines.first + lines.count) for lines in every if lines not in kept
     )
-    report = replace(report, left_out=left_out)
+    found = replace(found, left_out=left_out)
     if parts is not None:
-        commit_segments(parts, merged.written, report, made)
-    return report
+        commit_segments(parts, merged.written, found, made)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,7 +404,7 @@ class ScoreRange:
         return RangeScores(samples, counter.reference_numbers, counter.segment_rows, counter.held)
 
 
-class Merged:
+class Merged(Collected[SampleBuilder]):
     """Merges the results of ranges, in order.
 
     Parameters
@@ -432,12 +414,9 @@ class Merged:
     """
 
     def __init__(self, count: int) -> None:
+        super().__init__()
         self._count = count
-        self.builders: dict[tuple[str, str], SampleBuilder] = {}
-        self.reference_numbers: set[str | None] = set()
-        self.segment_rows: dict[tuple[str, str], list[SegmentRow]] = {}
         self.written: list[WrittenPart] = []
-        self.held = HeldWarnings()
 
     def add(self, found: RangeScores) -> None:
         """Add the next range."""
@@ -493,7 +472,8 @@ class _Where:
                 usable.append(lines)
                 yield counts
 
-        learned = added_up(found())
+        # Rare n-grams are dropped, as they have no effect.
+        learned = {name: Learned.of(each) for name, each in summed(found()).items()}
         _check_some(usable)
         for name, each in learned.items():
             learning[name].check_known(each.known.segments, own=True)

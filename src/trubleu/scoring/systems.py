@@ -14,13 +14,13 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.metrics.base import as_references, warn_unweighted, whole_references
 from trubleu.results import SCHEMA
-from trubleu.scoring.accumulator import PartCounter, SegmentRow, learners
+from trubleu.scoring.accumulator import Collected, PartCounter, SegmentRow, learners
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
 from trubleu.stats import SampleBuilder, bootstrap_interval, compare
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -301,48 +301,33 @@ def score_parts(
                 "score the corpus as a whole, or let the metric learn first (Metric.learned)"
             )
         counter.add(references, outputs)
-    counter.held.tell()
-    samples = {key: builder.finish() for key, builder in counter.builders.items()}
-    return report_samples(
-        samples,
-        systems,
-        metrics,
-        sampling=sampling,
-        reference_numbers=counter.reference_numbers,
-        segments=list(chain.from_iterable(counter.segment_rows.values())),
-        effects=effects,
-        threads=threads,
-        steps=steps,
-    )
+    return report(counter, systems, metrics, sampling=sampling, effects=effects, threads=threads, steps=steps)
 
 
-def report_samples(
-    samples: Mapping[tuple[str, str], Sample],
+def report(
+    collected: Collected[SampleBuilder],
     systems: Sequence[str],
     metrics: Mapping[str, Metric],
     *,
     sampling: Sampling,
-    reference_numbers: Collection[str | None],
-    segments: Sequence[SegmentRow] = (),
     effects: Effects | None = None,
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
-    """Score accumulated statistics, with optional intervals and tests.
+    """Score accumulated statistics, with optional intervals and tests; warnings are issued.
 
     Parameters
     ----------
-    samples
+    collected
         The statistics of each system under each metric.
     systems, metrics, sampling, threads, steps
         As for `score_systems`.
-    reference_numbers
-        How many references segments have, as signatures say it, each number once.
-    segments
-        The scores of segments, if they are wanted.
     effects
         As for `score_parts`.
     """
+    collected.held.tell()
+    samples = {key: builder.finish() for key, builder in collected.builders.items()}
+    reference_numbers = collected.reference_numbers
     blocks = max((sample.blocks for sample in samples.values()), default=0)
     nrefs = next(iter(reference_numbers)) if len(reference_numbers) == 1 else "var"
     scores: list[ScoreRow] = []
@@ -396,7 +381,7 @@ def report_samples(
         # Systems first, as in the table.
         scores=tuple(sorted(scores, key=lambda row: list(systems).index(row.system))),
         tests=tuple(tests),
-        segments=tuple(segments),
+        segments=tuple(chain.from_iterable(collected.segment_rows.values())),
         lower_is_better=frozenset(name for name, metric in metrics.items() if not metric.higher_is_better),
         readings={name: said for name, metric in metrics.items() if (said := metric.reading(nrefs))},
         baseline=sampling.baseline,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -210,27 +210,42 @@ class MetaEvaluation:
         """Yield differences of all pairs under random swaps, ``float64[some trials, pairs]``."""
         a, b = metric_pairs(len(self.scores))
         source = np.random.PCG64(seed)
-        if test == "perm-input" and level == "segment" and (by_item := self._by_item(measure)) is not None:
-            yield from _swapped_items(by_item, a, b, trials, source)
-            return
-        if measure == CALIBRATED or self.people is None:
+        by_item = self._by_item(measure) if test == "perm-input" and level == "segment" else None
+        if by_item is None and (measure == CALIBRATED or self.people is None):
             yield from self._swapped_pairs(a, b, measure, trials, source)
             return
-        tables = standardised(self.people, self.scores)
-        size = tables[0].size
-        made: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
-        if level == "system" and measure == SOFT:
-            made = (_SoftInputSwaps if test == "perm-input" else _SoftSwaps)(self.people, tables, a, b)
-        elif level == "system":
-            made = _SystemSwaps(measure, self.people, tables, a, b)
-        elif measure == "pearson-pooled":
-            made = _PearsonSwaps(self.people, tables, a, b)
-        else:
-            made = _Swaps(measure, self.people, tables, a, b)
-            size *= 2 * len(a)
+        shape = self.scores.shape[1:]
+        made = self._swaps(level, measure, test, by_item)
+        size = shape[0] * shape[1] * (2 * len(a) if isinstance(made, _Swaps) else 1)
         step = max(1, AT_ONCE // size)
         for first in range(0, trials, step):
-            yield made(_swap_masks(source, min(step, trials - first), tables.shape[1:], test))
+            yield made(_swap_masks(source, min(step, trials - first), shape, test), a, b)
+
+    def _swaps(self, level: str, measure: str, test: Test, by_item: NDArray[np.float64] | None) -> _AnySwaps:
+        """Return what measures swapped scores; most measures follow from sums over what is swapped."""
+        if by_item is not None:
+            defined = np.isfinite(by_item)
+            return _SumSwaps(np.stack([np.where(defined, by_item, 0.0), defined])[np.newaxis], _mean_of_sums)
+        people = self._rated()
+        tables = standardised(people, self.scores)
+        if level == "system" and measure == SOFT:
+            if test != "perm-input":
+                return _SoftSwaps(people, tables)
+            systems = SystemDifferences(people)
+            differences = systems.of(tables).transpose(1, 0, 2)
+            pairs = len(differences)
+            features = np.concatenate([differences, differences * differences])[np.newaxis]
+            return _SumSwaps(features, lambda sums: systems.accuracy(sums[:, :pairs], sums[:, pairs:]))
+        there = np.isfinite(people)
+        if level == "system":
+            mean, count = system_means(people, tables)[0], np.maximum(there.sum(axis=1), 1)
+            features = tables.transpose(1, 0, 2)[:, np.newaxis]
+            return _SumSwaps(features, lambda sums: _systems_agree(measure, mean, sums / count))
+        if measure == "pearson-pooled":
+            less = np.where(there, people - people[there].mean(), 0.0)
+            features = np.stack([tables, tables * tables, tables * less]).reshape(1, 3, len(tables), -1)
+            return _SumSwaps(features, partial(_pearson_of_sums, int(there.sum()), float((less * less).sum())))
+        return _Swaps(measure, people, tables)
 
     def _swapped_pairs(
         self, a: NDArray[np.intp], b: NDArray[np.intp], measure: str, trials: int, source: np.random.PCG64
@@ -386,23 +401,6 @@ def _from_replicates(observed: NDArray[np.float64], drawn: NDArray[np.float64]) 
     return Differences(observed, p, np.sqrt((less * less).sum(axis=0) / np.maximum(n, 1)))
 
 
-def _swapped_items(
-    by_item: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp], trials: int, source: np.random.PCG64
-) -> Iterator[NDArray[np.float64]]:
-    """Yield differences of means over items with swapped values, ``float64[some trials, pairs]``."""
-    defined = np.isfinite(by_item)
-    features = np.ascontiguousarray(np.concatenate([np.where(defined, by_item, 0.0), defined]).T)
-    whole = features.sum(axis=0).reshape(2, -1)
-    step = max(1, AT_ONCE // features.size)
-    for first in range(0, trials, step):
-        bits = random_bits(source, min(step, trials - first), len(features)).astype(np.float64)
-        swapped = (bits @ features).reshape(len(bits), 2, -1)
-        moved = swapped[:, :, b] - swapped[:, :, a]
-        x, y = whole[:, a] + moved, whole[:, b] - moved
-        with np.errstate(invalid="ignore"):
-            yield x[:, 0] / x[:, 1] - y[:, 0] / y[:, 1]
-
-
 def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], test: Test) -> NDArray[np.bool_]:
     """Return ``bool[trials, systems, items]``: whose scores are swapped."""
     systems, items = shape
@@ -425,6 +423,47 @@ def _systems_agree(measure: str, people: NDArray[np.float64], scores: NDArray[np
     return found.value.reshape(scores.shape[:-1])
 
 
+class _SumSwaps:
+    """Measures that follow from sums over swapped entries, and so from sums of each metric.
+
+    Parameters
+    ----------
+    features
+        ``float64[blocks, sums, metrics, points]``: what is summed over the points of each block.
+    measured
+        Turns sums ``[trials, blocks × sums]`` into values.
+    """
+
+    def __init__(
+        self, features: NDArray[np.float64], measured: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    ) -> None:
+        self._blocks, _, self._metrics, self._points = features.shape
+        self._features = np.ascontiguousarray(features.reshape(self._blocks, -1, self._points).transpose(0, 2, 1))
+        self._whole = features.sum(axis=-1).reshape(-1, self._metrics)
+        self._measured = measured
+
+    def __call__(self, masks: NDArray[np.bool_], a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
+        bits = masks.reshape(len(masks), -1, self._points)[:, : self._blocks].transpose(1, 0, 2).astype(np.float64)
+        swapped = (bits @ self._features).transpose(1, 0, 2).reshape(len(masks), -1, self._metrics)
+        found = np.empty((len(masks), len(a)))
+        for number, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+            moved = swapped[..., y] - swapped[..., x]
+            found[:, number] = self._measured(self._whole[:, x] + moved) - self._measured(self._whole[:, y] - moved)
+        return found
+
+
+def _mean_of_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums[:, 0] / sums[:, 1])
+
+
+def _pearson_of_sums(n: int, spread: float, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Pearson's r from sums of scores, of their squares and of their products with the ratings."""
+    variance = sums[:, 1] - sums[:, 0] ** 2 / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(variance > EQUAL * n, sums[:, 2] / np.sqrt(variance * spread), np.nan)
+
+
 @dataclass(frozen=True, slots=True)
 class _Swaps:
     """Segment-level measures of swapped tables, recomputed for each."""
@@ -432,14 +471,11 @@ class _Swaps:
     measure: str
     people: NDArray[np.float64]
     tables: NDArray[np.float64]
-    a: NDArray[np.intp]
-    b: NDArray[np.intp]
 
-    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-        first, second = self.tables[self.a], self.tables[self.b]
+    def __call__(self, masks: NDArray[np.bool_], a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
+        first, second = self.tables[a], self.tables[b]
         swapped = masks[:, None]
-        found = [self._values(np.where(swapped, second, first)), self._values(np.where(swapped, first, second))]
-        return found[0] - found[1]
+        return self._values(np.where(swapped, second, first)) - self._values(np.where(swapped, first, second))
 
     def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
         flat = tables.reshape(-1, *tables.shape[2:])
@@ -450,103 +486,23 @@ class _Swaps:
         return found.reshape(tables.shape[:2])
 
 
-class _PearsonSwaps:
-    """Pearson's r of pooled outputs; the sums of swapped scores follow from those of each metric."""
-
-    def __init__(
-        self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-    ) -> None:
-        there = np.isfinite(people)
-        self._n = int(there.sum())
-        less = np.where(there, people - people[there].mean(), 0.0)
-        self._spread = float((less * less).sum())
-        # Per metric: its scores, their squares and their products with the ratings.
-        features = np.stack([tables, tables * tables, tables * less])
-        self._features = np.ascontiguousarray(features.reshape(3 * len(tables), -1).T)
-        self._a, self._b = a, b
-
-    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-        swapped = (masks.reshape(len(masks), -1).astype(np.float64) @ self._features).reshape(len(masks), 3, -1)
-        whole = self._features.sum(axis=0).reshape(3, -1)
-        a, b = self._a, self._b
-        moved = swapped[:, :, b] - swapped[:, :, a]
-        return self._r(whole[:, a] + moved) - self._r(whole[:, b] - moved)
-
-    def _r(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        total, squares, products = sums[:, 0], sums[:, 1], sums[:, 2]
-        variance = squares - total * total / self._n
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(variance > EQUAL * self._n, products / np.sqrt(variance * self._spread), np.nan)
-
-
-class _SystemSwaps:
-    """System-level measures; the means of swapped scores follow from those of each metric."""
-
-    def __init__(
-        self,
-        measure: str,
-        people: NDArray[np.float64],
-        tables: NDArray[np.float64],
-        a: NDArray[np.intp],
-        b: NDArray[np.intp],
-    ) -> None:
-        self._measure = measure
-        self._people, self._whole = system_means(people, tables)
-        self._count = np.maximum(np.isfinite(people).sum(axis=1), 1)
-        self._tables = np.ascontiguousarray(tables.transpose(1, 2, 0))
-        self._a, self._b = a, b
-
-    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-        by_system = masks.transpose(1, 0, 2).astype(np.float64) @ self._tables  # systems, trials, metrics
-        swapped = by_system.transpose(1, 2, 0) / self._count
-        moved = swapped[:, self._b] - swapped[:, self._a]
-        first = _systems_agree(self._measure, self._people, self._whole[self._a] + moved)
-        return first - _systems_agree(self._measure, self._people, self._whole[self._b] - moved)
-
-
-class _SoftInputSwaps:
-    """Soft pairwise accuracy with whole items swapped; the sums follow from those of each metric."""
-
-    def __init__(
-        self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-    ) -> None:
-        self._systems = SystemDifferences(people)
-        differences = self._systems.of(tables)
-        features = np.stack([differences, differences * differences])
-        self._shape = features.shape[:-1]  # sums and squares, metrics, pairs of systems
-        self._features = np.ascontiguousarray(features.reshape(-1, features.shape[-1]).T)
-        self._whole = features.sum(axis=-1)
-        self._a, self._b = a, b
-
-    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-        swapped = (masks[:, 0].astype(np.float64) @ self._features).reshape(-1, *self._shape)
-        found = np.empty((len(masks), len(self._a)))
-        for number, (a, b) in enumerate(zip(self._a.tolist(), self._b.tolist(), strict=True)):
-            moved = swapped[:, :, b] - swapped[:, :, a]
-            first, second = self._whole[:, a] + moved, self._whole[:, b] - moved
-            accuracy = self._systems.accuracy
-            found[:, number] = accuracy(first[:, 0], first[:, 1]) - accuracy(second[:, 0], second[:, 1])
-        return found
-
-
 class _SoftSwaps:
     """Soft pairwise accuracy of swapped tables, recomputed for each."""
 
-    def __init__(
-        self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-    ) -> None:
+    def __init__(self, people: NDArray[np.float64], tables: NDArray[np.float64]) -> None:
         self._there = np.isfinite(people).astype(np.float64)
         self._systems = SystemDifferences(people)
         self._pairs = np.triu_indices(len(people), 1)
         self._tables = tables
-        self._a, self._b = a, b
 
-    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-        first, second = self._tables[self._a], self._tables[self._b]
-        found = [
-            self._values(np.where(mask, second, first)) - self._values(np.where(mask, first, second)) for mask in masks
-        ]
-        return np.stack(found)
+    def __call__(self, masks: NDArray[np.bool_], a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
+        first, second = self._tables[a], self._tables[b]
+        return np.stack(
+            [
+                self._values(np.where(mask, second, first)) - self._values(np.where(mask, first, second))
+                for mask in masks
+            ]
+        )
 
     def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
         first, second = self._pairs
@@ -557,3 +513,6 @@ class _SoftSwaps:
         total = sums[:, first, second] - sums[:, second, first]
         spread = squares[:, first, second] + squares[:, second, first] - 2.0 * products[:, first, second]
         return self._systems.accuracy(total, np.where(spread > EQUAL * squares.max(), spread, 0.0))
+
+
+_AnySwaps: TypeAlias = _SumSwaps | _Swaps | _SoftSwaps

@@ -96,7 +96,7 @@ ROUNDING: Final = 1e-12
 """Relative tolerance: closer numbers are mathematically equal and differ only in the order of additions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Design:
     """The options of a test."""
 
@@ -277,15 +277,7 @@ def paired_bootstrap(
     >>> test.difference, test.low > 0.0, paired_bootstrap(a, a, mean).p
     (5.0, True, 1.0)
     """
-    design = Design(
-        test="bootstrap",
-        trials=resamples,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        threads=threads,
-        progress=progress,
-    )
+    design = Design("bootstrap", resamples, resamples, seed, confidence, threads, progress)
     return run_tests({"a": a, "b": b}, [(0, 1)], score, design)[0]
 
 
@@ -343,15 +335,7 @@ def paired_randomisation(
     >>> test.difference, round(test.p, 2)
     (5.0, 0.25)
     """
-    design = Design(
-        test="randomisation",
-        trials=trials,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        threads=threads,
-        progress=progress,
-    )
+    design = Design("randomisation", trials, resamples, seed, confidence, threads, progress)
     return run_tests({"a": a, "b": b}, [(0, 1)], score, design)[0]
 
 
@@ -432,15 +416,7 @@ def compare(
     else:
         checks.baseline_name(baseline, names)
         pairs = [(system, names.index(baseline)) for system, name in enumerate(names) if name != baseline]
-    design = Design(
-        test=test,
-        trials=resamples,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        threads=threads,
-        progress=progress,
-    )
+    design = Design(test, resamples, resamples, seed, confidence, threads, progress)
     results = run_tests(systems, pairs, score, design, effects)
     corrected = holm([result.p for result in results])
     return tuple(

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.vectors.source import (
-    BLOCK_ROWS,
-    Composed,
-    ListedSource,
-    MatrixSource,
-    has_separate_orders,
-    normalised,
-    order_of,
-)
+from trubleu.vectors.source import ListedSource, MatrixSource, has_separate_orders, normalised, order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -44,9 +36,10 @@ def nearest(
     *,
     top: int = TOP,
     among: Sequence[str] | None = None,
-    orders: Collection[int] | None = None,
 ) -> tuple[Neighbour, ...]:
     """Return the n-grams with the largest cosines to another one, most similar first.
+
+    Where each order has a model of its own, only n-grams of as many words are compared.
 
     Parameters
     ----------
@@ -57,18 +50,14 @@ def nearest(
     top
         How many.
     among
-        The candidates; all n-grams of the source if left out, which ready vectors cannot list. For a `Composed` source
-        they are those that the source behind it lists.
-    orders
-        How many words a neighbour may have; if left out any, or, where each order has a model of its own, as many as
-        the n-gram.
+        The candidates; all n-grams of the source if left out, which ready vectors cannot list.
 
     Raises
     ------
     DataError
         If the source does not know the n-gram.
     UsageError
-        If there are no candidates of these orders, or only ones whose vectors are of another model.
+        If there are no candidates.
 
     Examples
     --------
@@ -78,22 +67,14 @@ def nearest(
     """
     if top < 1:
         raise UsageError(f"top={top} must be at least 1")
-    if has_separate_orders(source):
-        order = order_of(ngram)
-        if orders is not None and set(orders) != {order}:
-            raise UsageError(_NOT_COMPARABLE.format(source.name) + f"; leave the order out, or ask for {order}")
-        orders = (order,)
     query = _known(source, ngram)
     listed = _candidates(source, among)
-    _check_orders(listed, orders)
-    own = _row_of(listed, ngram)
+    own, order = int(listed.rows([ngram])[0]), order_of(ngram)
+    comparable = listed.lengths == order if has_separate_orders(source) else np.ones(len(listed), bool)
     rows, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    for first, block in _blocks(source, listed) if among is None else listed.blocks():
-        lengths = listed.lengths[first : first + len(block)]
+    for first, block in listed.blocks():
         places, found = _similarities(block, query)
-        wanted = first + places != own
-        if orders is not None:
-            wanted &= np.isin(lengths[places], list(orders))
+        wanted = (first + places != own) & comparable[first + places]
         rows = np.concatenate([rows, first + places[wanted]])
         similarities = np.concatenate([similarities, found[wanted]])
         rows, similarities = _best(rows, similarities, top)
@@ -150,35 +131,9 @@ def _candidates(source: VectorSource, among: Sequence[str] | None) -> ListedSour
         if not distinct:
             raise UsageError("there are no candidates to look among; give some n-grams")
         return MatrixSource(distinct, source.lookup(distinct))
-    if isinstance(source, Composed):  # it composes any n-gram, so only its source is listed
-        source = source.source
     if not isinstance(source, ListedSource):
         raise UsageError(f"{source.name} has a vector for any n-gram and no list of them; say what to look among")
     return source
-
-
-def _check_orders(listed: ListedSource, orders: Collection[int] | None) -> None:
-    there = np.unique(listed.lengths).tolist()
-    missing = sorted(set(orders or ()) - set(there))
-    if missing:
-        raise UsageError(
-            f"there are no n-grams of order {missing[0]} to look among; there are those of order "
-            + ", ".join(map(str, there))
-        )
-
-
-def _blocks(source: VectorSource, listed: ListedSource) -> Iterator[tuple[int, Matrix]]:
-    """Yield the vectors of all n-grams in blocks; if the source composes every n-gram, the composed ones."""
-    if not isinstance(source, Composed) or not source.only_words:
-        yield from listed.blocks()
-        return
-    for first in range(0, len(listed), BLOCK_ROWS):
-        rows = np.arange(first, min(first + BLOCK_ROWS, len(listed)))
-        yield first, source.lookup(listed.ngrams(rows))
-
-
-def _row_of(listed: ListedSource, ngram: str) -> int:
-    return int(listed.rows([ngram])[0])
 
 
 def _similarities(block: Matrix, query: Matrix) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import CountedWarning, DataError
 from trubleu.files.compression import packed
 from trubleu.files.lines import BOM, open_bytes
 from trubleu.files.paths import name_of
@@ -49,10 +49,6 @@ class Rows:
         How many rows it promises; None if it does not say.
     dimensions
         How many numbers each has.
-    joiner
-        What joins the words of an n-gram in names; None for nothing.
-    duplicates
-        ``error`` or ``first``.
     dtype
         ``float32`` or ``float16``.
     progress
@@ -64,22 +60,15 @@ class Rows:
         name: str,
         entries: int | None,
         dimensions: int,
-        *,
-        joiner: str | None,
-        duplicates: str,
         dtype: str,
         progress: Callable[[int], object] | None,
     ) -> None:
-        if duplicates not in ("error", "first"):
-            raise UsageError(f"duplicates={duplicates} is not known; known: error, first")
         self.name = name
         self.entries = entries
         self.dimensions = dimensions
-        self._joiner = joiner
-        self._keep_first = duplicates == "first"
         self._progress = progress
         self.in_lines = True  # rows are located by line, otherwise by byte offset
-        self._places: dict[str, int] = {}
+        self._rows: dict[str, int] = {}
         self._seen = 0
         self._matrix: NDArray[np.floating] = np.zeros((max(1, _FIRST_BYTES // (4 * dimensions)), dimensions), dtype)
 
@@ -100,7 +89,7 @@ class Rows:
         if self._progress and self._seen % _TOLD == 0:
             self._progress(_TOLD)
         try:
-            ngram = unescaped(name.decode(), self._joiner)
+            ngram = unescaped(name.decode())
         except UnicodeDecodeError:
             raise DataError(
                 f"{self.at(place)}: the word {name[:40]!r} is not valid UTF-8; convert the file to UTF-8"
@@ -111,15 +100,9 @@ class Rows:
             )
         if not ngram or "" in ngram.split(" "):
             raise DataError(f"{self.at(place)}: there is no word before the numbers; remove the row")
-        if ngram in self._places:
-            if self._keep_first:
-                return
-            earlier = f"{'line' if self.in_lines else 'byte'} {self._places[ngram]}"
-            raise DataError(
-                f"{self.at(place)}: {ngram!r} is there again (first: {earlier}); remove one, or keep the first of them "
-                "(--duplicates first)"
-            )
-        row = len(self._places)
+        if ngram in self._rows:
+            return  # the first one counts
+        row = len(self._rows)
         if row == len(self._matrix):
             # Grown in place, so only one matrix is in memory; no view of it exists.
             more = max(row + 1, row + row // 2)
@@ -130,7 +113,7 @@ class Rows:
             finite = bool(np.isfinite(vector).all())
             what = "too large for float16; use float32" if finite else "not finite; remove the row"
             raise DataError(f"{self.at(place)}: the vector of {ngram!r} has a number that is {what}")
-        self._places[ngram] = place
+        self._rows[ngram] = row
 
     def finish(self) -> tuple[list[str], NDArray[np.floating]]:
         """Return all n-grams and the matrix."""
@@ -138,23 +121,28 @@ class Rows:
             raise DataError(
                 f"{self.name} ends early: it promises {self.entries:,} vectors, but has {self._seen:,}; copy it again"
             )
-        self._matrix.resize((len(self._places), self.dimensions), refcheck=False)
-        return list(self._places), self._matrix
+        if repeated := self._seen - len(self._rows):
+            warnings.warn(
+                CountedWarning(f"names that come again in {self.name}, whose first vector counts", repeated),
+                stacklevel=4,
+            )
+        self._matrix.resize((len(self._rows), self.dimensions), refcheck=False)
+        return list(self._rows), self._matrix
 
 
-def unescaped(name: str, joiner: str | None) -> str:
+def unescaped(name: str) -> str:
     r"""Return the n-gram of a name in a word2vec file.
 
     Examples
     --------
-    >>> unescaped("do_not", "_"), unescaped(r"snake\_case", "_"), unescaped("_start", "_"), unescaped("do_not", None)
-    ('do not', 'snake_case', '_start', 'do_not')
+    >>> unescaped("do_not"), unescaped(r"snake\_case"), unescaped("_start")
+    ('do not', 'snake_case', '_start')
     """
-    if joiner is None or (joiner not in name and "\\" not in name):
+    if JOINER not in name and _ESCAPE not in name:
         return name
-    pieces = re.findall(rf"\\[\\{re.escape(joiner)}]|.", name, re.DOTALL)
+    pieces = re.findall(r"\\[\\_]|.", name, re.DOTALL)
     plain = [piece[-1] for piece in pieces]
-    words = "".join(" " if piece == joiner else letter for piece, letter in zip(pieces, plain, strict=True))
+    words = "".join(" " if piece == JOINER else letter for piece, letter in zip(pieces, plain, strict=True))
     return "".join(plain) if "" in words.split(" ") else words
 
 
@@ -172,28 +160,16 @@ _FASTTEXT_MODEL: Final = b"\xba\x16\x4f\x2f"
 _IN_TEXT: Final = b"\t\r\n" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _LINE_END: Final = b" \t\r\n"
 
-Duplicates = Literal["error", "first"]
 
-
-def read_word2vec(
-    path: PathLike,
-    *,
-    joiner: str | None = JOINER,
-    binary: bool | None = None,
-    duplicates: Duplicates = "error",
-) -> MatrixSource:
+def read_word2vec(path: PathLike, *, binary: bool | None = None) -> MatrixSource:
     """Read a file into memory, as a vector source.
 
     Parameters
     ----------
     path
         The file, plain or compressed.
-    joiner
-        What joins the words of an n-gram; None if every name is one word.
     binary
         Whether it is binary; if left out, the file itself tells.
-    duplicates
-        What to do about a name that is there again: refuse the file, or keep the ``first``.
 
     Raises
     ------
@@ -208,21 +184,18 @@ def read_word2vec(
     >>> read_word2vec(path).lookup(["do not"]).tolist()
     [[0.0, 1.0, 0.5]]
     """
-    ngrams, matrix = load_word2vec(path, joiner=joiner, binary=binary, duplicates=duplicates)
+    ngrams, matrix = load_word2vec(path, binary=binary)
     return MatrixSource(ngrams, matrix, label=label_of(path, "word2vec"))
 
 
 def load_word2vec(
     path: PathLike,
     *,
-    joiner: str | None = JOINER,
     binary: bool | None = None,
-    duplicates: Duplicates = "error",
     dtype: str = "float32",
     progress: Callable[[int], object] | None = None,
 ) -> tuple[list[str], NDArray[np.floating]]:
     """Read the n-grams and the matrix of a file, in 32 or 16 bits; see `read_word2vec`."""
-    _check_joiner(joiner)
     name = name_of(path)
     with open_bytes(path) as stream, warnings.catch_warnings():
         # Makes NumPy raise for text that is not a number; later versions raise ValueError.
@@ -243,7 +216,7 @@ def load_word2vec(
         else:
             entries, dimensions = sizes
             second = stream.readline(_longest_line(dimensions))
-        rows = Rows(name, entries, dimensions, joiner=joiner, duplicates=duplicates, dtype=dtype, progress=progress)
+        rows = Rows(name, entries, dimensions, dtype, progress)
         if binary is None and sizes is not None:
             begun = _binary_part(stream, second, dimensions)
         else:
@@ -260,7 +233,6 @@ def write_word2vec(
     source: ListedSource,
     *,
     binary: bool = False,
-    joiner: str | None = JOINER,
     progress: Callable[[int], object] | None = None,
 ) -> None:
     """Write vectors to a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
@@ -273,8 +245,6 @@ def write_word2vec(
         A store, or n-grams and their matrix.
     binary
         Whether to write the binary format, which is smaller and exact; text has nine digits, which is exact too.
-    joiner
-        What joins the words of an n-gram; None if there are only words.
     progress
         Told how many more vectors have been written.
 
@@ -283,8 +253,7 @@ def write_word2vec(
     DataError
         If an n-gram cannot be written in this format, or the file cannot be written.
     """
-    _check_joiner(joiner)
-    names = [_escaped(ngram, joiner) for ngram in source.ngrams()]
+    names = [_escaped(ngram) for ngram in source.ngrams()]
     row_format = " ".join(["%.9g"] * source.dimensions)
     with atomic_writer(path, "wb") as raw:
         stream = packed(raw, str(path))
@@ -436,12 +405,7 @@ def _read_binary(stream: io.BufferedReader, offset: int, data: bytes, rows: Rows
         )
 
 
-def _check_joiner(joiner: str | None) -> None:
-    if joiner is not None and (len(joiner) != 1 or joiner.isspace() or joiner == _ESCAPE):
-        raise UsageError(f"joiner={joiner!r} must be one character, neither a space nor a backslash")
-
-
-def _escaped(ngram: str, joiner: str | None) -> str:
+def _escaped(ngram: str) -> str:
     words = ngram.split(" ")
     if any(word.isspace() or "\n" in word or "\r" in word or "\t" in word for word in words):
         raise DataError(f"the n-gram {ngram!r} holds white space, which word2vec files cannot; write a store instead")
@@ -449,10 +413,4 @@ def _escaped(ngram: str, joiner: str | None) -> str:
         ngram.encode()
     except UnicodeEncodeError:
         raise DataError(f"the n-gram {ngram!r} is not valid Unicode, so it cannot be written; write a store") from None
-    if joiner is None:
-        if len(words) > 1:
-            raise DataError(f"the n-gram {ngram!r} has {len(words)} words, which need a joiner in a word2vec file")
-        return ngram
-    if joiner not in ngram and _ESCAPE not in ngram:
-        return joiner.join(words)
-    return joiner.join(word.replace(_ESCAPE, _ESCAPE * 2).replace(joiner, _ESCAPE + joiner) for word in words)
+    return JOINER.join(word.replace(_ESCAPE, _ESCAPE * 2).replace(JOINER, _ESCAPE + JOINER) for word in words)

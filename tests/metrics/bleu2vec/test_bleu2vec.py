@@ -109,7 +109,7 @@ def test_what_is_aligned_with_what(output: str, reference: str, world: World, si
         expected = oracle.align(left, right, world.cosine, scale_of(similarity))
         if similarity != "raw":  # pairs that count nothing are left out
             expected = [pair for pair in expected if pair.weight > 0]
-        here = [(pair.position, pair.reference_position, pair.exact, pair.weight) for pair in found if pair.order == n]
+        here = [tuple(pair[2:]) for pair in found if pair.order == n]
         assert sorted(here) == sorted(map(tuple, expected))
         order = [pair[3] for pair in here]
         assert all(before >= after for before, after in pairwise(order))

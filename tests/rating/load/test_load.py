@@ -42,14 +42,3 @@ def test_two_servers(new_url: NewUrl, tmp_path: Path) -> None:
         done = rate(study, [server.url for server in servers], STAYING)
         check(study, done, servers)
         report("postgresql, two servers", study, done)
-
-
-@pytest.mark.skipif(SOAK, reason="two servers say the same")
-def test_workers_share_a_port(tmp_path: Path) -> None:
-    with (
-        new_study(tmp_path / "study", None) as study,
-        ServerProcess(study.folder, options=["--workers", "2"]) as server,
-    ):
-        done = rate(study, [server.url], STAYING)
-        check(study, done, [server])
-        report("sqlite, two processes of one server", study, done)

@@ -76,6 +76,7 @@ def test_the_numbers(make: Make, visit: Visit) -> None:
     assert cells[columns.index("Number")] == "2"
     assert cells[columns.index("Shared texts")] == "2"
     assert re.search(r"mean of \d pairs?, weighted by shared texts", page.text)
+    assert "α is computed from" in page.text  # not a capital alpha, which looks like the article
 
 
 def test_an_empty_study(make: Make, visit: Visit) -> None:

@@ -50,15 +50,15 @@ def served(study: Study, *options: str, log: Path) -> Iterator[tuple[subprocess.
             watch.cancel()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_serve_and_stop(workers: int, make: Make, tmp_path: Path) -> None:
+def test_serve_and_stop(make: Make, tmp_path: Path) -> None:
     study = make(2)
     token = study.add_raters(1)[0].token
     log = tmp_path / "log"
-    with served(study, "--workers", str(workers), log=log) as (process, url), httpx.Client() as client:
+    with served(study, log=log) as (process, url), httpx.Client() as client:
         page = client.get(f"{url}/r/{token}", follow_redirects=True, timeout=TIMEOUT)
         assert page.status_code == 200
         assert "Instructions" in page.text
+        assert client.get(f"{url}/static/rate.css", timeout=TIMEOUT).status_code == 200
         assert client.get(f"{url}/lead/{study.lead_token}", follow_redirects=True, timeout=TIMEOUT).status_code == 200
         assert "server" not in page.headers
         process.send_signal(signal.SIGINT)
@@ -68,6 +68,7 @@ def test_serve_and_stop(workers: int, make: Make, tmp_path: Path) -> None:
     assert said.endswith("The server has stopped; everything that was answered is saved.\n")
     written = log.read_text()
     assert "GET /r/{token} 303" in written
+    assert "GET /static 200" in written
     assert "Traceback" not in written
     # Neither in the log nor in what goes to a file.
     assert token not in written + said
@@ -124,7 +125,6 @@ def test_warnings_where_others_listen(
     [
         (["--port", "70000"], "--port 70000 must be between 0 and 65,535"),
         (["--port", "x"], "argument --port: invalid int value: 'x'"),
-        (["--workers", "0"], "--workers 0 must be between 1 and 64"),
         (["--requests", "-1"], "--requests -1 must be between 0 and"),
         (["--connections", "0"], "--connections 0 must be between 1 and 1,000,000"),
         (["--per-address", "0"], "--per-address 0 must be between 1 and 1,000,000"),

@@ -39,7 +39,7 @@ def count(paths: Sequence[Path], folder: Path, options: TrainingOptions) -> tupl
     place = Folder(folder / "v", Cache())
     with engine("local") as here, place.locked(resume=False):
         place.begin()
-        found = count_corpus(paths, place, options, here, SILENT, Cache())
+        found = count_corpus(paths, place, options, here, SILENT)
     orders = range(1, options.orders[-1] + 1)
     return found, [MappedNumbers(place.numbers(order)).numbers.tolist() for order in orders]
 
@@ -93,9 +93,7 @@ def test_however_the_corpus_is_cut(
         named = dict(zip(ngrams, found.levels[order - 1].counts[:listed].tolist(), strict=True))
         assert named == {g: n for g, n in ngram_counts(sentences, order).items() if n >= wanted_count}
     left = {path.name for path in (folder / "v.training").iterdir()} - {"lock"}
-    assert left == {f"{kind}-{order}" for kind in ("level", "order") for order in (1, 2, 3)} | {
-        f"order-{order}.ids" for order in (1, 2, 3)
-    }
+    assert left == {f"order-{order}.ids" for order in (1, 2, 3)}
 
 
 def test_files_are_read_one_after_the_other_and_tokenised_as_in_scoring(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_a_disk_that_fills_up_leaves_the_checkpoint_before(
 
     def full(descriptor: int) -> None:
         synced[0] += 1
-        if synced[0] == 7:  # after three parts of the count, the vocabulary, and two checkpoints
+        if synced[0] == 5:  # after a part of the count, the vocabulary, and two checkpoints
             raise OSError(errno.ENOSPC, "No space left on device")
         usual(descriptor)
 
@@ -322,7 +322,9 @@ def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monk
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     path = tmp_path / "v.training" / "order-2.ids"
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DataError, match=rf"order-2\.ids was altered or damaged \(its size does not fit\); {REMEDY}"):
+    with pytest.raises(
+        DataError, match=rf"order-2\.ids was altered or damaged \(its checksum does not fit\); {REMEDY}"
+    ):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
     path.unlink()
     with pytest.raises(DataError, match=rf"order-2\.ids cannot be read; {REMEDY}"):
@@ -379,7 +381,7 @@ def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.
         (
             "one two three\n" * 20,
             {},
-            r"30 times or more, so order [23] is empty; give more text, or a smaller .* 30 for order 2; continue",
+            r"30 times or more, so order [23] is empty; give more text, or a smaller .* 30 for order 2$",
         ),
         ("one two\n" * 60, {}, r"no n-gram of 3 words was seen 40 times or more, so order [23] is empty"),
         (
@@ -393,9 +395,7 @@ def test_too_little_text(tmp_path: Path, text: str, choice: dict[str, Any], mess
     (tmp_path / "text.txt").write_text(text)
     with pytest.raises(DataError, match=message):
         train_vectors([tmp_path / "text.txt"], tmp_path / "v", small(**choice), threads=1)
-    # Words that were counted may do with another least count for n-grams.
-    left = ["text.txt", "v.training"] if "so order [23]" in message else ["text.txt"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == left
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
 def test_vectors_that_grow_without_bounds(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

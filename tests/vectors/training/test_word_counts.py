@@ -1,4 +1,4 @@
-"""Parts of ranges are found again only if they are those of the same text."""
+"""What becomes of the words of a range."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.files.arrays import ArrayFile
-from trubleu.text import sacrebleu
 from trubleu.vectors.training import counts, number_files
 from trubleu.vectors.training.counts import ReadWords
 
@@ -38,19 +37,3 @@ def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
     (tmp_path / "words-0.ids").unlink()
     assert work(text, None).size == 0
     assert (tmp_path / "words-0.ids").read_bytes() == b""
-
-
-def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "text").write_text("a b\n")
-    (text,) = counts.text_ranges([tmp_path / "text"])
-    work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
-    before = work(text, None)
-    assert work(text, None).job == before.job
-    loaded = sacrebleu.load("char")
-    jobs = set()
-    for model in ("a", "b", "a"):
-        monkeypatch.setattr(sacrebleu, "load", lambda _name, model=model: loaded._replace(model=model))
-        jobs.add(ReadWords(number_files.Parts(str(tmp_path), b"key"), "char", False)(text, None).job)
-    assert len(jobs) == 2
-    monkeypatch.setattr(counts, "code_digest", lambda: "other code")
-    assert work(text, None).job != before.job

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, SweepRow
-from trubleu.judge.parallel import Slice
 from trubleu.judge.replicates import centred_p, ends_of
 from trubleu.stats import fieller_interval, fisher_interval, holm
 
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.human_scores import Pair
-    from trubleu.judge.pairs.observations import Coefficients, Column, Observer
+    from trubleu.judge.pairs.observations import Column, Observer
     from trubleu.judge.pairs.results import Measure, SweepName
     from trubleu.judge.pairs.scoring import Scoring
-    from trubleu.stats import UnitDraws
+    from trubleu.stats import RankCorrelations, UnitDraws
 
 
 NAMES: Final = ("spearman", "kendall")
@@ -38,9 +37,9 @@ class Replicates:
     """The coefficients of one measure in all draws and in all bootstrap replicates."""
 
     measure: Measure
-    drawn: Coefficients
-    over_segments: Coefficients
-    over_systems: Coefficients | None = None
+    drawn: RankCorrelations
+    over_segments: RankCorrelations
+    over_systems: RankCorrelations | None = None
 
     @property
     def undefined(self) -> int:
@@ -165,9 +164,10 @@ def _comparable(measures: Sequence[Replicates]) -> Iterator[tuple[Replicates, Re
 
 def cloud_of(observer: Observer, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:
     """Return the units of the first draw; ``common`` is what opinions were multiplied by to make them whole."""
-    seen = observer.drawing(columns, draws)().observe(Slice(0, 1), observer.where.engine.threads)
+    tables = observer.tables(columns, draws)
+    seen = tables.observe(range(1), observer.threads)
     return Cloud(
-        pair=observer.units(draws),
+        pair=tables.units,
         rating=seen.opinions[0] / common,
         scores={column.measure: difference[0] for column, difference in zip(columns, seen.differences, strict=True)},
     )

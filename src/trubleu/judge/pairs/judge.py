@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import some
-from trubleu.execution import engine as engine_named
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
 from trubleu.judge.pairs.conditions import (
     CONDITIONS,
+    Condition,
     given_scores,
     large_enough,
     parse_conditions,
@@ -21,31 +21,37 @@ from trubleu.judge.pairs.conditions import (
     usable_segments,
 )
 from trubleu.judge.pairs.human_scores import Opinions, lay_out_pairs, parse_pairs
-from trubleu.judge.pairs.inference import Replicates, cloud_of, compare_measures, correlation_row, evidence_of
+from trubleu.judge.pairs.inference import (
+    Replicates,
+    cloud_of,
+    compare_measures,
+    correlation_row,
+    evidence_of,
+    sweep_row,
+)
 from trubleu.judge.pairs.observations import Observer
 from trubleu.judge.pairs.reference_pool import Library
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
-from trubleu.judge.pairs.sweeps import Sweeps
-from trubleu.judge.parallel import Where
 from trubleu.judge.replicates import Notes
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
-    from trubleu.execution import Engine
-    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Steps
-    from trubleu.files.paths import PathLike
-    from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.observations import Column
+    from trubleu.judge.pairs.results import SweepName, SweepRow
     from trubleu.judge.pairs.scoring import GivenScores
     from trubleu.metrics import Metric
+
+THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
+UNITS: Final = (1, 10, 20, 50, 100)
+ORDERS: Final = (1, 2, 3, 4)
 
 MANY_EQUAL: Final = 0.05
 """The share of outputs equal to a reference from which on it is warned of."""
@@ -65,9 +71,6 @@ def judge_pairs(
     scores: Sequence[SegmentScores] = (),
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
-    engine: Engine | None = None,
-    keep: PathLike | None = None,
-    cache: Cache | None = None,
     steps: Steps = no_steps,
 ) -> PairsReport:
     """Measure how well metrics agree with people, by the protocol of the ΔBLEU paper.
@@ -105,14 +108,6 @@ def judge_pairs(
         Those of them that are error rates; ones with the name of ours, such as ``ter``, are known.
     threads
         How many threads to use; None for all cores. It never changes a number.
-    engine
-        Where units are drawn and points of sweeps are scored, such as ``trubleu.execution.engine("local:8")``; no
-        number depends on it. This process, if none is given. It is left open.
-    keep
-        A folder for what comes of each slice of draws and each point, all workers': those that are found there by what
-        they and all else hold are not made again, whatever the engine.
-    cache
-        How it is kept: with which key, and whether what is there is used.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -141,7 +136,6 @@ def judge_pairs(
     chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
     wanted = parse_pairs(pairs, names)
     dropping = systems_named(drop_equal, names)
-    where = Where.of(engine or engine_named(threads=threads), keep, cache)
     held = HeldWarnings()
     try:
         with held.of_part():
@@ -169,7 +163,7 @@ def judge_pairs(
                 protocol=protocol,
                 scoring=scoring,
                 given=given,
-                observer=Observer(pairs=kept, where=where),
+                observer=Observer(pairs=kept, threads=threads),
                 steps=steps,
                 notes=notes,
                 common=common,
@@ -204,7 +198,7 @@ class _Study:
         over_segments, over_systems = self.observer.coefficients(
             columns, replicates, pair_counts=self._pair_counts(replicates.draws), progress=advance
         )
-        units = len(self.observer.units(shuffles))
+        units = self.observer.units(shuffles)
         tried = [
             Replicates(
                 measure=column.measure,
@@ -226,7 +220,7 @@ class _Study:
         return PairsReport(
             correlations=tuple(rows),
             comparisons=comparisons,
-            sweeps=tuple(self._sweeps(columns).rows()),
+            sweeps=tuple(self._sweeps(columns)),
             systems=tuple(self._systems(opinions)),
             system_scores=tuple(system_scores),
             pairs=tuple(
@@ -305,18 +299,67 @@ class _Study:
     def _dropping(self) -> str:
         return ",".join(self.names[place] for place in sorted(self.scoring.drop_equal))
 
-    def _sweeps(self, columns: Sequence[Column]) -> Sweeps:
-        condition = self.conditions[-1]
-        return Sweeps(
-            metrics=self.metrics,
-            condition=condition,
-            columns=[column for column in columns if column.measure.condition in (str(condition), None)],
-            protocol=self.protocol,
-            scoring=self.scoring,
-            observer=self.observer,
-            steps=self.steps,
-            notes=self.notes,
-        )
+    def _sweeps(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
+        """Make the sweeps that the protocol asks for, under the last condition unless that is what is varied."""
+        for sweep in self.protocol.sweeps:
+            if sweep == "threshold":
+                yield from self._threshold_sweep()
+            elif sweep == "unit":
+                conditions = (str(self.conditions[-1]), None)
+                yield from self._unit_sweep([each for each in columns if each.measure.condition in conditions])
+            else:
+                yield from self._order_sweep()
+
+    def _threshold_sweep(self) -> Iterator[SweepRow]:
+        if self.scoring.library.references.weights is None:
+            self.notes.add("no sweep over thresholds: the references have no weights")
+            return
+        advance = self.steps("sweep over thresholds", len(THRESHOLDS))
+        for value in THRESHOLDS:
+            yield from self._scored_point("threshold", value, self.metrics, Condition("threshold", value))
+            advance(1)
+
+    def _unit_sweep(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
+        fewest = min(len(pair.segments) for pair in self.observer.pairs)
+        sizes = [unit for unit in UNITS if unit <= fewest]
+        if len(sizes) < len(UNITS):
+            self.notes.add(
+                f"the sweep over unit sizes ends at {sizes[-1]}, as a pair has {fewest} judged segments only"
+            )
+        advance = self.steps("sweep over unit sizes", len(sizes))
+        for unit in sizes:
+            yield from self._point("unit", unit, columns, unit)
+            advance(1)
+
+    def _order_sweep(self) -> Iterator[SweepRow]:
+        advance = self.steps("sweep over orders", len(ORDERS))
+        for order in ORDERS:
+            ordered = {name: metric.with_order(order) for name, metric in self.metrics.items()}
+            metrics = {name: metric for name, metric in ordered.items() if metric is not None}
+            yield from self._scored_point("order", order, metrics, self.conditions[-1])
+            advance(1)
+
+    def _scored_point(
+        self, sweep: SweepName, value: float, metrics: Mapping[str, Metric], condition: Condition
+    ) -> Iterator[SweepRow]:
+        """Yield the rows of a point at which everything is scored anew."""
+        columns = [self.scoring.column(name, metric, condition) for name, metric in metrics.items()]
+        return self._point(sweep, value, columns, self.protocol.unit)
+
+    def _point(self, sweep: SweepName, value: float, columns: Sequence[Column], unit: int) -> Iterator[SweepRow]:
+        """Yield the rows of one point, one for each column."""
+        if not columns:
+            return
+        if unit == 1:
+            columns = [column.settled() for column in columns]
+        protocol = self.protocol
+        shuffles = protocol.shuffles(unit, protocol.sweep_draws)
+        drawn, _ = self.observer.coefficients(columns, shuffles)
+        resampled, _ = self.observer.coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
+        units = self.observer.units(shuffles)
+        for column, *found in zip(columns, drawn, resampled, strict=True):
+            replicates = Replicates(measure=column.measure, drawn=found[0], over_segments=found[1])
+            yield sweep_row(sweep, value, replicates, unit, units, protocol.confidence)
 
     def _systems(self, opinions: Opinions) -> list[SystemRow]:
         rows = []

@@ -2,7 +2,7 @@
 
 Everything is a sum over a unit's rows: of the two systems' statistics, which the metric scores, and of whole numbers
 for what people think. Draws and bootstrap replicates go by in slices, so that memory does not grow with their number;
-a slice depends on the numbers of its draws only, and on no other slice, so an engine may have them made anywhere.
+a slice depends on the numbers of its draws only, so threads may share them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.judge.parallel import Slice, shared, slices_of
 from trubleu.native import WORTH_THREADS, resolve_threads
-from trubleu.stats import rank_correlations, total
+from trubleu.stats import RankCorrelations, rank_correlations, total
 from trubleu.stats.correlation import grain_of, settled
 
 if TYPE_CHECKING:
@@ -25,17 +24,10 @@ if TYPE_CHECKING:
 
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.results import Measure
-    from trubleu.judge.parallel import Where
     from trubleu.stats import ScoreFunction, UnitDraws
 
-SLICE_BYTES: Final = 64 * 2**20
-"""Sums of units that are held at a time, at most."""
-
-SLICE_AIM: Final = 8 * 2**20
-"""Sums of units in a slice that has enough draws: some 50 ms of work, so that many workers get a share."""
-
-SLICE_DRAWS: Final = 32
-"""Draws that are enough for threads to share, unless they outgrow `SLICE_BYTES`."""
+SLICE_BYTES: Final = 8 * 2**20
+"""Sums of units that a thread holds at a time, unless one draw has more: some 50 ms of work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,26 +98,17 @@ class Observed(NamedTuple):
     differences: list[NDArray[np.float64]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficients:
-    """Both coefficients of one measure in every draw; NaN where undefined."""
-
-    spearman: NDArray[np.float64]
-    kendall: NDArray[np.float64]
-
-
 class Correlated(NamedTuple):
     """A slice's coefficients of every column, and the same with pairs that enter several times or not at all."""
 
-    plain: list[Coefficients]
-    weighted: list[Coefficients]
+    plain: list[RankCorrelations]
+    weighted: list[RankCorrelations]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
-    """All that a slice of draws is made from, as it is sent to workers; called, it makes what a worker keeps.
+class Tables:
+    """Sums the units of some draws and correlates them.
 
-    Attributes
+    Parameters
     ----------
     segments, opinions
         Of each pair.
@@ -137,91 +120,63 @@ class Drawing:
         ``int64[draws, pairs]``: how often each pair enters the weighted coefficients; None for no such coefficients.
     """
 
-    segments: Sequence[NDArray[np.int64]]
-    opinions: Sequence[NDArray[np.float64]]
-    columns: Sequence[Column]
-    draws: UnitDraws
-    pair_counts: NDArray[np.int64] | None = None
-
-    def units(self) -> NDArray[np.int64]:
-        """Return for each unit the place of its pair."""
-        return np.repeat(np.arange(len(self.segments)), [self.draws.units(len(each)) for each in self.segments])
-
-    def slices(self) -> list[Slice]:
-        """Return all draws in slices that depend on the data only, not on who makes them."""
-        width = 1 + sum(column.width for column in self.columns)
-        of_one = 8 * width * max(1, len(self.units()))
-        at_once = max(1, min(SLICE_BYTES // of_one, max(SLICE_DRAWS, SLICE_AIM // of_one)))
-        return slices_of(self.draws.draws, at_once)
-
-    def __call__(self) -> Tables:
-        """Lay opinions and statistics beside each other."""
-        return Tables(self)
-
-
-class Tables:
-    """Sums units and correlates them; what is the same for every slice is made once.
-
-    Parameters
-    ----------
-    drawing
-        What there is to draw.
-    """
-
-    def __init__(self, drawing: Drawing) -> None:
-        self._drawing = drawing
+    def __init__(
+        self,
+        segments: Sequence[NDArray[np.int64]],
+        opinions: Sequence[NDArray[np.float64]],
+        columns: Sequence[Column],
+        draws: UnitDraws,
+        pair_counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._columns, self._draws, self._pair_counts = columns, draws, pair_counts
         # The bootstrap draws segments, the same ones for all pairs that were judged on them.
-        universe = np.unique(np.concatenate(drawing.segments))
+        universe = np.unique(np.concatenate(segments))
         self._universe = len(universe)
-        self._items = [np.searchsorted(universe, segments) for segments in drawing.segments]
-        self._sizes = np.concatenate([drawing.draws.sizes(len(segments)) for segments in drawing.segments])
+        self._items = [np.searchsorted(universe, each) for each in segments]
+        self._sizes = np.concatenate([draws.sizes(len(each)) for each in segments])
         self._tables = [
-            np.hstack([opinion[:, np.newaxis], *(column.rows[place] for column in drawing.columns)])
-            for place, opinion in enumerate(drawing.opinions)
+            np.hstack([opinion[:, np.newaxis], *(column.rows[place] for column in columns)])
+            for place, opinion in enumerate(opinions)
         ]
+        self.units = np.repeat(np.arange(len(segments)), [draws.units(len(each)) for each in segments])
+        """For each unit the place of its pair."""
 
-    def observe(self, part: Slice, threads: int | None = None) -> Observed:
+    def slices(self) -> list[range]:
+        """Return the numbers of all draws in slices that depend on the data only."""
+        at_once = max(1, SLICE_BYTES // (8 * self._tables[0].shape[1] * max(1, len(self.units))))
+        every = range(self._draws.draws)
+        return [every[first : first + at_once] for first in range(0, len(every), at_once)]
+
+    def observe(self, part: range, threads: int | None = None) -> Observed:
         """Return the units of some draws."""
-        draws = replace(self._drawing.draws, threads=threads)
+        draws = replace(self._draws, threads=threads)
         sums = [
-            draws.sums(table, stream=place, items=items, universe=self._universe, first=part.first, count=part.count)
+            draws.sums(table, stream=place, items=items, universe=self._universe, first=part.start, count=len(part))
             for place, (table, items) in enumerate(zip(self._tables, self._items, strict=True))
         ]
         differences = []
         start = 1
-        for column in self._drawing.columns:
+        for column in self._columns:
             end = start + column.width
             differences.append(column.differences(np.concatenate([each[..., start:end] for each in sums], axis=1)))
             start = end
         # One division of whole numbers: equal means are equal numbers, whatever the order of the ratings.
         return Observed(np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences)
 
-    def correlate(self, part: Slice, threads: int | None = None) -> Correlated:
+    def correlate(self, part: range, threads: int | None = None) -> Correlated:
         """Return the coefficients of some draws."""
         opinions, differences = self.observe(part, threads)
         found = Correlated([_coefficients(each, opinions, None, threads) for each in differences], [])
-        if self._drawing.pair_counts is not None:
-            counts = self._drawing.pair_counts[part.first : part.first + part.count][:, self._drawing.units()]
+        if self._pair_counts is not None:
+            counts = self._pair_counts[part.start : part.stop][:, self.units]
             found.weighted.extend(_coefficients(each, opinions, counts, threads) for each in differences)
         return found
 
 
 def _coefficients(
     x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None, threads: int | None
-) -> Coefficients:
-    found = rank_correlations(x, y, counts=counts, mirrored=True, threads=threads)
-    return Coefficients(spearman=found.spearman, kendall=found.kendall)
-
-
-def correlate(part: Slice, tables: Tables, threads: int | None) -> Correlated:
-    """Return the coefficients of some draws, which threads share: most of the work is NumPy's, on one thread each."""
-    workers = resolve_threads(threads, WORTH_THREADS)
-    shares = [Slice(part.first + each.first, each.count) for each in slices_of(part.count, -(-part.count // workers))]
-    if len(shares) == 1:
-        return tables.correlate(part, threads)
-    with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(lambda share: tables.correlate(share, 1), shares))
-    return Correlated(_joined([each.plain for each in found]), _joined([each.weighted for each in found]))
+) -> RankCorrelations:
+    return rank_correlations(x, y, counts=counts, mirrored=True, threads=threads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,28 +187,23 @@ class Observer:
     ----------
     pairs
         With their segments; every one has at least one unit.
-    where
-        Where draws are made; no number depends on it.
+    threads
+        How many threads to use; no number depends on it.
     """
 
     pairs: Sequence[Pair]
-    where: Where
+    threads: int | None
 
-    def drawing(
+    def tables(
         self, columns: Sequence[Column], draws: UnitDraws, pair_counts: NDArray[np.int64] | None = None
-    ) -> Drawing:
+    ) -> Tables:
         """Return what draws of all pairs are made from."""
-        return Drawing(
-            segments=[pair.segments for pair in self.pairs],
-            opinions=[pair.opinion for pair in self.pairs],
-            columns=columns,
-            draws=draws,
-            pair_counts=pair_counts,
-        )
+        segments, opinions = [pair.segments for pair in self.pairs], [pair.opinion for pair in self.pairs]
+        return Tables(segments, opinions, columns, draws, pair_counts)
 
-    def units(self, draws: UnitDraws) -> NDArray[np.int64]:
-        """Return for each unit the place of its pair."""
-        return self.drawing([], draws).units()
+    def units(self, draws: UnitDraws) -> int:
+        """Return how many units all pairs have."""
+        return sum(draws.units(len(pair.segments)) for pair in self.pairs)
 
     def coefficients(
         self,
@@ -261,7 +211,7 @@ class Observer:
         draws: UnitDraws,
         pair_counts: NDArray[np.int64] | None = None,
         progress: Callable[[int], object] | None = None,
-    ) -> tuple[list[Coefficients], list[Coefficients]]:
+    ) -> tuple[list[RankCorrelations], list[RankCorrelations]]:
         """Return the coefficients of every column, and the same with pairs that enter several times or not at all.
 
         Parameters
@@ -275,23 +225,21 @@ class Observer:
         progress
             Told of draws times columns.
         """
-        drawing = self.drawing(columns, draws, pair_counts)
-
-        def tell(part: Slice) -> None:
-            if progress is not None:
-                progress(part.count * len(columns))
-
-        records = (Correlated, Coefficients)
-        parts = list(shared(self.where, correlate, drawing.slices(), state=drawing, records=records, progress=tell))
+        tables = self.tables(columns, draws, pair_counts)
+        slices = tables.slices()
+        workers = resolve_threads(self.threads, WORTH_THREADS)
+        inside = self.threads if len(slices) == 1 else 1
+        parts = []
+        # Threads share slices: most of the work is NumPy's, on one thread each.
+        with ThreadPoolExecutor(workers) as pool:
+            found = pool.map(lambda part: tables.correlate(part, inside), slices)
+            for part in slices:
+                parts.append(next(found))
+                if progress is not None:
+                    progress(len(part) * len(columns))
         return _joined([part.plain for part in parts]), _joined([part.weighted for part in parts])
 
 
-def _joined(slices: Sequence[Sequence[Coefficients]]) -> list[Coefficients]:
+def _joined(slices: Sequence[Sequence[RankCorrelations]]) -> list[RankCorrelations]:
     """Return the coefficients of each column from those of slices."""
-    return [
-        Coefficients(
-            spearman=np.concatenate([part.spearman for part in parts]),
-            kendall=np.concatenate([part.kendall for part in parts]),
-        )
-        for parts in zip(*slices, strict=True)
-    ]
+    return [RankCorrelations(*map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*slices, strict=True)]

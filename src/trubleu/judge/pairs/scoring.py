@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -76,14 +76,6 @@ class Scoring:
     _rows: dict[tuple[tuple[Condition, object], Metric, int], NDArray[np.float64]] = field(default_factory=dict)
     _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
-    def afresh(self) -> Scoring:
-        """Return the same without what it keeps, as it is sent to workers, who have threads of their own."""
-        return replace(self, threads=None, _kept={}, _rows={}, _lessons={})
-
-    def with_threads(self, threads: int | None) -> Scoring:
-        """Return the same with another number of threads, which keeps things together with this one."""
-        return replace(self, threads=threads)
-
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""
         mine = [pair.segments for pair in self.pairs if system in (pair.a, pair.b)]
@@ -140,7 +132,7 @@ class Scoring:
 
             rows = [np.hstack([side(pair.a, pair), side(pair.b, pair)]) for pair in self.pairs]
         sign = 1.0 if metric.higher_is_better else -1.0
-        return Column.of(Measure(metric=name, condition=str(condition)), metric.scorer().score, rows, sign)
+        return Column.of(Measure(metric=name, condition=str(condition)), metric.score, rows, sign)
 
     def given_column(self, scores: GivenScores) -> Column:
         """Return scores from elsewhere as a column."""

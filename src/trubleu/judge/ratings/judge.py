@@ -26,7 +26,7 @@ from trubleu.judge.ratings.results import (
     measure_title,
 )
 from trubleu.judge.replicates import Notes, ends_of
-from trubleu.judge.report import brief, brief_p, data_needed, listed, settling
+from trubleu.judge.report import Rival, brief_interval, data_needed, verdict
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
 from trubleu.stats import holm
@@ -224,7 +224,7 @@ def judge_ratings(
         differences += found_differences
         if limit := holm_limit([row.p for row in found_differences if row.p is not None], wanted, "trials"):
             notes.add(limit)
-        sentence = _verdict(level, headline, [*rows.values()], found_differences, len(found.items))
+        sentence = _verdict(level, headline, [*rows.values()], found_differences, len(found.items), 1.0 - confidence)
         verdicts.append(VerdictRow(level=level, verdict=sentence))
         measures += compared.others()
     _note_undefined(measures, notes)
@@ -670,6 +670,7 @@ class _Compared:
         for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(defined))), strict=True)):
             first, second = (a, b) if values[a] >= values[b] else (b, a)
             significant = bool(p_holm[number] < alpha)
+            needed = data_needed(self._items, float(found.observed[number]), float(found.spread[number]))
             worse[first, second] = significant
             differences.append(
                 MetricDifferenceRow(
@@ -680,9 +681,7 @@ class _Compared:
                     difference=values[first] - values[second],
                     p=float(found.p[number]) if math.isfinite(found.p[number]) else None,
                     p_holm=float(p_holm[number]) if math.isfinite(found.p[number]) else None,
-                    items_needed=None
-                    if significant
-                    else data_needed(self._items, float(found.observed[number]), float(found.spread[number])),
+                    items_needed=int(needed) if math.isfinite(needed) and not significant else None,
                 )
             )
         best = max(range(len(defined)), key=lambda place: values[place])
@@ -698,7 +697,12 @@ def _with(row: MeasureRow, **changed: object) -> MeasureRow:
 
 
 def _verdict(
-    level: Level, measure: str, rows: Sequence[MeasureRow], differences: Sequence[MetricDifferenceRow], items: int
+    level: Level,
+    measure: str,
+    rows: Sequence[MeasureRow],
+    differences: Sequence[MetricDifferenceRow],
+    items: int,
+    alpha: float,
 ) -> str:
     """Say which metric agrees best, whether that is significant, and how much data would settle it."""
     defined = sorted((row for row in rows if row.value is not None), key=lambda row: -(row.value or 0.0))
@@ -707,23 +711,15 @@ def _verdict(
     if not defined:
         return f"On {what}, {title} is undefined for every metric."
     best = defined[0]
-    head = f"{best.metric} agrees best with people on {what}: {title} {brief(best.value or 0.0)}"
-    if best.low is not None and best.high is not None:
-        head += f" [{brief(best.low)}, {brief(best.high)}]"
-    against = {row.metric_y: row for row in differences if row.metric_x == best.metric}
-    against |= {row.metric_x: row for row in differences if row.metric_y == best.metric}
-    if not against:
-        return f"{head}; it is the only metric."
-    equal = [row.metric for row in defined[1:] if row.not_worse]
-    if not equal:
-        others = "the other metric" if len(defined) == 2 else "all others"
-        largest = max(row.p_holm or 0.0 for row in against.values())
-        return f"{head}, significantly better than {others} (p ≤ {brief_p(largest)})."
-    beaten = len(defined) - 1 - len(equal)
-    more = f"; significantly better than {beaten} of the {len(defined) - 1} others" if beaten else ""
-    row = against[equal[0]]
-    how = settling(items, row.items_needed, "rated items", equal[0], row.difference, row.p_holm)
-    return f"{head}, but not significantly better than {listed(equal)}{more}. {how}"
+    shown = brief_interval(best.value or 0.0, best.low, best.high)
+    rivals = [
+        Rival(other, row.difference, row.p_holm, row.items_needed or math.inf)
+        for row in differences
+        for one, other in ((row.metric_x, row.metric_y), (row.metric_y, row.metric_x))
+        if one == best.metric
+    ]
+    head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
+    return verdict(head, rivals, alpha, items, "rated items")
 
 
 def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 from trubleu.data.weights import weight_problem
 from trubleu.errors import UsageError, counted, nearest
-from trubleu.execution import engine as engine_named
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
-from trubleu.judge.parallel import Where
-from trubleu.judge.replicates import Notes, ends_of
+from trubleu.judge.replicates import Notes
 from trubleu.judge.wmt.measures import (
     LEVEL_NAMES,
     Measured,
@@ -43,11 +41,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trubleu.execution import Engine
-    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Steps
-    from trubleu.files.paths import PathLike
-    from trubleu.judge.replicates import Ends
     from trubleu.judge.wmt.results import Identical, Resample, ScoredTask
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.task import WmtTask
@@ -67,9 +61,6 @@ def judge_wmt(
     unrated_as: float | None = None,
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
-    engine: Engine | None = None,
-    keep: PathLike | None = None,
-    cache: Cache | None = None,
     steps: Steps = no_steps,
 ) -> WmtReport:
     """Judge metrics as the metrics tasks of WMT do, in one or more language pairs.
@@ -99,14 +90,6 @@ def judge_wmt(
         Metrics in files of scores for which that is so; our own know it.
     threads
         How many threads to use; None for all cores. It never changes a number.
-    engine
-        Where outputs are scored, resampled and permuted, such as ``trubleu.execution.engine("local:8")``; no number
-        depends on it. This process, if none is given. It is left open.
-    keep
-        A folder for what comes of each part of that work, all workers': parts that are found there by what they and
-        all else hold are not made again, whatever the engine.
-    cache
-        How it is kept: with which key, and whether what is there is used.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -140,7 +123,6 @@ def judge_wmt(
     )
     _check(tasks, metrics, setting, lower_is_better)
     notes = Notes()
-    where = Where.of(engine or engine_named(threads=threads), keep, cache)
     measured: list[Measured] = []
     points: list[Points] = []
     systems: list[SystemScoreRow] = []
@@ -150,12 +132,12 @@ def judge_wmt(
     for each_task in tasks:
         task = each_task.rated(unrated_as, notes)
         with held.of_part():  # every system meets the same warning of a metric again
-            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, where=where, steps=steps)
+            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, threads=threads, steps=steps)
         work = Work(
             language_pair=task.language_pair,
             setting=setting,
             notes=notes,
-            where=where,
+            threads=threads,
             steps=steps,
             signatures={each.name: each.signature for each in found},
         )
@@ -174,20 +156,20 @@ def judge_wmt(
             measured += rows
             points.append(cloud)
     held.tell()
-    if any(each.level != "system" for each in measured):
+    if any(each.row.level != "system" for each in measured):
         for name, each in metrics.items():
             if isinstance(each, Bleu) and not each.effective_order:
                 better = f"{'sdbleu' if each.uses_weights else 'sbleu'}-{each.order}[variant=sacrebleu]"
                 notes.add(f"{name}: made for whole corpora; for single segments there is {better}")
     if len(tasks) > 1:
-        measured += _averages(measured, [task.language_pair for task in tasks], notes)
+        measured += _averages(measured, [task.language_pair for task in tasks], confidence, notes)
     order = {level: place for place, level in enumerate(LEVELS)}
     rank = {name: place for place, name in enumerate(names)}
-    measured.sort(key=lambda each: (order[each.level], rank[each.metric]))
-    _tell_intervals([ends_of(each.replicates, confidence) for each in measured], notes)
-    differences = differences_of(measured, points, setting, notes, where=where, steps=steps)
+    measured.sort(key=lambda each: (order[each.row.level], rank[each.row.metric]))
+    _tell_intervals([each.row for each in measured], notes)
+    differences = differences_of(measured, points, setting, notes, steps)
     return WmtReport(
-        agreements=tuple(_row(each, confidence) for each in measured),
+        agreements=tuple(each.row for each in measured),
         differences=differences,
         systems=tuple(systems),
         setting=setting,
@@ -232,9 +214,9 @@ def _check(
             )
 
 
-def _tell_intervals(intervals: Sequence[Ends], notes: Notes) -> None:
+def _tell_intervals(rows: Sequence[AgreementRow], notes: Notes) -> None:
     """Say how many statistics have no interval though there were resamples, and how many do without some of them."""
-    undefined = [each for each in intervals if each.undefined]
+    undefined = [each for each in rows if each.undefined]
     if missing := sum(each.low is None for each in undefined):
         notes.add(
             f"{counted(missing, 'statistic')} without an interval, as more than half of the resamples leave "
@@ -260,48 +242,36 @@ def _system_rows(
                 )
 
 
-def _averages(measured: Sequence[Measured], order: Sequence[str], notes: Notes) -> Iterator[Measured]:
+def _averages(
+    measured: Sequence[Measured], order: Sequence[str], confidence: float, notes: Notes
+) -> Iterator[Measured]:
     """Yield the mean of every statistic over the language pairs in which it is defined, where there are several."""
     pairs_of: dict[str, dict[str, None]] = {}
     groups: dict[tuple[str, str, str], list[Measured]] = {}
     for each in measured:
-        pairs_of.setdefault(each.level, {})[each.language_pair] = None
-        groups.setdefault((each.level, each.metric, each.statistic), []).append(each)
+        row = each.row
+        pairs_of.setdefault(row.level, {})[row.language_pair] = None
+        groups.setdefault((row.level, row.metric, row.statistic), []).append(each)
     for group in groups.values():
-        defined = sorted((each for each in group if each.value is not None), key=lambda x: order.index(x.language_pair))
-        first, pairs = group[0], pairs_of[group[0].level]
+        defined = sorted(
+            (each for each in group if each.row.value is not None), key=lambda each: order.index(each.row.language_pair)
+        )
+        first, pairs = group[0].row, pairs_of[group[0].row.level]
         if len(pairs) < 2:
             continue
-        if left := [pair for pair in pairs if pair not in {each.language_pair for each in defined}]:
+        if left := [pair for pair in pairs if pair not in {each.row.language_pair for each in defined}]:
             what = f"{first.metric} has no {first.statistic} in {', '.join(left)}"
             notes.add(f"average, {LEVEL_NAMES[first.level]}: {what}, so its average is over the others")
-        values = [each.value for each in defined if each.value is not None]
-        kinds = sorted({each.resampled for each in defined if each.resampled is not None})
-        yield Measured(
+        values = [each.row.value or 0.0 for each in defined]
+        yield Measured.of(
+            sum(values) / len(values) if values else None,
+            averaged(each.replicates for each in defined),
+            " / ".join(sorted({each.resampled for each in defined if each.resampled is not None})) or None,
+            confidence,
             level=first.level,
             language_pair=AVERAGE,
             metric=first.metric,
             statistic=first.statistic,
-            value=sum(values) / len(values) if values else None,
             n=len(values),
-            replicates=averaged(each.replicates for each in defined),
-            resampled=" / ".join(kinds) or None,
             signature=first.signature,
         )
-
-
-def _row(each: Measured, confidence: float) -> AgreementRow:
-    ends = ends_of(each.replicates, confidence)
-    return AgreementRow(
-        level=each.level,
-        language_pair=each.language_pair,
-        metric=each.metric,
-        statistic=each.statistic,
-        value=each.value,
-        low=ends.low,
-        high=ends.high,
-        n=each.n,
-        resampled=None if ends.low is None else each.resampled,
-        undefined=ends.undefined,
-        signature=each.signature,
-    )

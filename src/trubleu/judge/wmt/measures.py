@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from trubleu.errors import MissingExtraError, some
-from trubleu.judge.parallel import shared, slices_of
 from trubleu.judge.replicates import centred_p, ends_of
-from trubleu.judge.wmt.results import AVERAGE, DifferenceRow
+from trubleu.judge.wmt.results import AVERAGE, AgreementRow, DifferenceRow
 from trubleu.judge.wmt.statistics import (
     FEWEST,
     SEGMENT_STATISTICS,
@@ -26,153 +24,20 @@ from trubleu.judge.wmt.statistics import (
 )
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
 from trubleu.stats import holm, pearson, permutation_of_metrics, total, williams_test
-from trubleu.stats.bootstrap import DRAW_WORK, LANES, SLICE_WORK, Resampling
+from trubleu.stats.bootstrap import Resampling
 from trubleu.stats.paired import holm_limit
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
-    from trubleu.judge.parallel import Slice, Where
     from trubleu.judge.replicates import Notes
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.tau import RankedPairs
-    from trubleu.stats import ScoreFunction
-
-
-FEWEST_AT_ONCE: Final = 16 * LANES
-"""Resamples in a slice, however large the data, so that threads have something to share."""
-
-RANK_WORK: Final = 120
-"""What ranking an output costs, in multiplications."""
-
-Key = TypeVar("Key")
-
-
-class Replicator(Protocol[Key]):
-    """What can be resampled: all that is needed for it, as it is sent to workers."""
-
-    @property
-    @abstractmethod
-    def work(self) -> int:
-        """What a resample costs, in multiplications."""
-
-    @abstractmethod
-    def replicates(self, draws: Resampling) -> Mapping[Key, NDArray[np.float64]]:
-        """Return some resamples of each statistic, one per row."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Resample(Generic[Key]):
-    """Makes a slice of resamples; what is mapped."""
-
-    replicator: Replicator[Key]
-    seed: int
-
-    def __call__(self, part: Slice, _state: None, threads: int | None) -> Mapping[Key, NDArray[np.float64]]:
-        return self.replicator.replicates(
-            Resampling(
-                test="bootstrap",
-                count=part.count,
-                seed=self.seed,
-                threads=threads,
-                progress=None,
-                first=part.first,
-            )
-        )
-
-
-def resample(
-    replicator: Replicator[Key], *, count: int, seed: int, where: Where, progress: Callable[[int], object]
-) -> dict[Key, NDArray[np.float64]]:
-    """Return all resamples of each statistic, made wherever that is to be."""
-    # As many as the data allows, not as there are workers: a score function may round by the shape of what it gets.
-    at_once = max(FEWEST_AT_ONCE, SLICE_WORK // max(1, replicator.work) // LANES * LANES)
-    function = _Resample(replicator=replicator, seed=seed)
-    parts = list(shared(where, function, slices_of(count, at_once), progress=lambda part: progress(part.count)))
-    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemReplicator:
-    """Scores of systems, held against people's.
-
-    Attributes
-    ----------
-    people
-        ``float64[systems]``.
-    known
-        Metrics of which only scores of whole systems are resampled, ``float64[systems]``.
-    counted
-        Metrics whose scores are made anew from resampled segments: statistics of each system, and how they are scored.
-    seed
-        Of the draws of systems; None if systems are not drawn.
-    """
-
-    people: NDArray[np.float64]
-    known: Mapping[str, NDArray[np.float64]]
-    counted: Mapping[str, tuple[Sequence[NDArray[np.float64]], ScoreFunction]]
-    seed: int | None
-
-    @property
-    def work(self) -> int:
-        """What a resample costs, in multiplications."""
-        sizes = [(rows[0].shape, len(rows)) for rows, _ in self.counted.values()]
-        return sum(segments * (width * systems + DRAW_WORK) for (segments, width), systems in sizes)
-
-    def replicates(self, draws: Resampling) -> dict[tuple[str, str], NDArray[np.float64]]:
-        """Return some resamples of each metric's coefficients."""
-        drawn = None
-        if self.seed is not None:
-            drawn = draw_counts(len(self.people), draws.count, self.seed, first=draws.first)
-        found: dict[tuple[str, str], NDArray[np.float64]] = {}
-        for name, scores in self.known.items():
-            repeated = np.broadcast_to(scores, (draws.count, len(scores)))
-            found |= {(name, key): each for key, each in system_coefficients(self.people, repeated, drawn).items()}
-        for name, (statistics, score) in self.counted.items():
-            replicated = resampled_scores(statistics, score, draws)
-            found |= {(name, key): each for key, each in system_coefficients(self.people, replicated, drawn).items()}
-        return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankingReplicator:
-    """Counts of ranked pairs, ``float64[segments, 9]`` by metric."""
-
-    tables: Mapping[str, NDArray[np.float64]]
-
-    @property
-    def work(self) -> int:
-        """What a resample costs, in multiplications."""
-        return sum(table.size + DRAW_WORK * len(table) for table in self.tables.values())
-
-    def replicates(self, draws: Resampling) -> dict[str, NDArray[np.float64]]:
-        """Return the sums of some resamples."""
-        tables = list(self.tables.values())
-        rows, width = tables[0].shape
-        return dict(zip(self.tables, draws.sums_of_each(tables, len(tables), (rows, width)), strict=True))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssessmentReplicator:
-    """Scores of outputs, held against people's; as for `resampled_segment_coefficients`."""
-
-    human: NDArray[np.float64]
-    scores: Mapping[str, NDArray[np.float64]]
-    segment: NDArray[np.int64]
-
-    @property
-    def work(self) -> int:
-        """What a resample costs, in multiplications."""
-        return len(self.human) * (DRAW_WORK + RANK_WORK * len(self.scores))
-
-    def replicates(self, draws: Resampling) -> dict[tuple[str, str], NDArray[np.float64]]:
-        """Return some resamples of each metric's coefficients."""
-        return resampled_segment_coefficients(self.human, self.scores, self.segment, draws)
 
 
 _SYSTEMS: Final = crc32(b"systems") << 32
@@ -184,19 +49,29 @@ LEVEL_NAMES: Final[dict[Level, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One statistic of one metric in one language pair; ``value`` is None where it is undefined."""
+class Measured(NamedTuple):
+    """One statistic of one metric in one language pair, its resamples, and what these draw."""
 
-    level: Level
-    language_pair: str
-    metric: str
-    statistic: str
-    value: float | None
-    n: int
+    row: AgreementRow
     replicates: NDArray[np.float64] | None
     resampled: str | None
-    signature: str | None
+
+    @classmethod
+    def of(
+        cls,
+        value: float | None,
+        replicates: NDArray[np.float64] | None,
+        resampled: str | None,
+        confidence: float,
+        **row: Any,
+    ) -> Measured:
+        """Return a statistic with its interval; without a value there is nothing else."""
+        if value is None or np.isnan(value):
+            value = replicates = resampled = None
+        low, high, undefined = ends_of(replicates, confidence)
+        drawn = None if low is None else resampled
+        found = AgreementRow(value=value, low=low, high=high, resampled=drawn, undefined=undefined, **row)
+        return cls(found, replicates, resampled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +91,7 @@ class Work:
     language_pair: str
     setting: WmtSetting
     notes: Notes
-    where: Where
+    threads: int | None
     steps: Steps
     signatures: Mapping[str, str | None]
 
@@ -240,25 +115,25 @@ class Work:
         replicates: NDArray[np.float64] | None,
         resampled: str | None,
     ) -> Measured:
-        """Return a statistic; without a value there is nothing else."""
-        defined = value is not None and not np.isnan(value)
-        return Measured(
+        """Return a statistic of this language pair."""
+        return Measured.of(
+            value,
+            replicates,
+            resampled,
+            self.setting.confidence,
             level=level,
             language_pair=self.language_pair,
             metric=metric,
             statistic=statistic,
-            value=value if defined else None,
             n=n,
-            replicates=replicates if defined else None,
-            resampled=resampled if defined else None,
             signature=self.signatures.get(metric),
         )
 
-    def resample(self, what: str, replicator: Replicator[Key]) -> dict[Key, NDArray[np.float64]]:
-        """Return what is made of each resample of segments."""
+    def draws(self, what: str, parts: int = 1) -> Resampling:
+        """Return the resamples of segments, which are drawn for so many things one after the other."""
         count = self.setting.resamples
-        advance = self.steps(f"{self.language_pair}: {what}", count)
-        return resample(replicator, count=count, seed=self.seed, where=self.where, progress=advance)
+        advance = self.steps(f"{self.language_pair}: {what}", count * parts)
+        return Resampling(test="bootstrap", count=count, seed=self.seed, threads=self.threads, progress=advance)
 
 
 def measure_systems(
@@ -341,18 +216,20 @@ def _system_replicates(
     kept: NDArray[np.int64],
 ) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Return the resamples of each metric's coefficients, by metric and statistic."""
-    counted = {
-        each.name: ([Sample.of(each.statistics[place], each.name).rows for place in kept.tolist()], each.score)
-        for each in metrics
-        if resampled.get(each.name, "systems") != "systems" and each.statistics is not None and each.score is not None
-    }
-    replicator = SystemReplicator(
-        people=people,
-        known={name: scores[name] for name in resampled if name not in counted},
-        counted=counted,
-        seed=None if work.setting.resample == "segments" else work.system_seed,
-    )
-    return work.resample("systems", replicator)
+    draws = work.draws("systems", sum(each != "systems" for each in resampled.values()))
+    drawn = None
+    if work.setting.resample != "segments":
+        drawn = draw_counts(len(people), draws.count, work.system_seed)
+    found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    for each in metrics:
+        if each.name not in resampled:
+            continue
+        replicated = np.broadcast_to(scores[each.name], (draws.count, len(people)))
+        if resampled[each.name] != "systems" and each.statistics is not None and each.score is not None:
+            rows = [Sample.of(each.statistics[place], each.name).rows for place in kept.tolist()]
+            replicated = resampled_scores(rows, each.score, draws)
+        found |= {(each.name, key): one for key, one in system_coefficients(people, replicated, drawn).items()}
+    return found
 
 
 def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricScores]) -> list[Measured]:
@@ -371,8 +248,8 @@ def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricSco
     tables = {name: pairs.counts(scores, segments) for name, scores in scored.items()}
     sums: dict[str, NDArray[np.float64]] = {}
     if setting.resamples and len(segments):
-        samples = {name: Sample.of(table, name).rows for name, table in tables.items()}
-        sums = work.resample("rankings", RankingReplicator(tables=samples))
+        rows = [Sample.of(table, name).rows for name, table in tables.items()]
+        sums = dict(zip(tables, work.draws("rankings").sums_of_each(rows, len(rows), rows[0].shape), strict=True))
     found = []
     for name, table in tables.items():
         counts = total(table)
@@ -393,9 +270,9 @@ def _tau(counts: NDArray[np.float64], variant: str) -> NDArray[np.float64]:
 def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured], constant: Container[str]) -> None:
     place = f"{work.language_pair}, rankings"
     undefined: dict[str, list[str]] = {}
-    for each in found:
-        if each.value is None:
-            undefined.setdefault(each.metric, []).append(each.statistic)
+    for row, *_ in found:
+        if row.value is None:
+            undefined.setdefault(row.metric, []).append(row.statistic)
     if undefined and not len(pairs):
         work.notes.warn(f"{place}: none are left, so τ is undefined; use the names of the outputs and segments")
         return
@@ -442,8 +319,7 @@ def measure_assessments(
     replicates: dict[tuple[str, str], NDArray[np.float64]] = {}
     if setting.resamples and len(human) >= FEWEST:
         numbered = np.unique(segment, return_inverse=True)[1]
-        replicator = AssessmentReplicator(human=human, scores=points, segment=numbered)
-        replicates = work.resample("direct assessments", replicator)
+        replicates = resampled_segment_coefficients(human, points, numbered, work.draws("direct assessments"))
     drawn = "segments" if replicates else None
     found = [
         work.measured("assessments", name, key, observed[name, key], len(human), replicates.get((name, key)), drawn)
@@ -460,56 +336,19 @@ FEWEST_SHARED: Final = 4
 """Points below which Williams' test is undefined."""
 
 
-class _Defined(NamedTuple):
-    """A statistic of one metric that is defined."""
-
-    metric: str
-    value: float
-    replicates: NDArray[np.float64] | None
-    resampled: str | None
-
-
-class _Permuted(NamedTuple):
-    """Two metrics whose scores are permuted."""
-
-    level: Level
-    language_pair: str
-    x: str
-    y: str
-
-    def __str__(self) -> str:
-        return f"the permutation test of {self.x} and {self.y} in {self.language_pair}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Permute:
-    """Permutes the scores of two metrics; what is mapped."""
-
-    clouds: Mapping[tuple[Level, str], Points]
-    trials: int
-    seed: int
-
-    def __call__(self, part: _Permuted, _state: None, _threads: int | None) -> float:
-        cloud = self.clouds[part.level, part.language_pair]
-        x, y = cloud.scores[part.x], cloud.scores[part.y]
-        return permutation_of_metrics(x, y, cloud.human, trials=self.trials, seed=self.seed).p
-
-
 def differences_of(
     measured: Sequence[Measured],
     points: Sequence[Points],
     setting: WmtSetting,
     notes: Notes,
-    *,
-    where: Where,
     steps: Steps,
 ) -> tuple[DifferenceRow, ...]:
     """Return a row for each pair of metrics and each test that their level has."""
-    by_place: dict[tuple[Level, str, str], dict[str, _Defined]] = {}
+    by_place: dict[tuple[Level, str, str], dict[str, Measured]] = {}
     for each in measured:
-        if each.value is not None and each.statistic in ("pearson", setting.tau):
-            found = _Defined(each.metric, each.value, each.replicates, each.resampled)
-            by_place.setdefault((each.level, each.language_pair, each.statistic), {})[each.metric] = found
+        row = each.row
+        if row.value is not None and row.statistic in ("pearson", setting.tau):
+            by_place.setdefault((row.level, row.language_pair, row.statistic), {})[row.metric] = each
     clouds = {(each.level, each.language_pair): each for each in points}
     covered: dict[tuple[str, str, str], set[str]] = {}
     for (level, language_pair, statistic), metrics in by_place.items():
@@ -520,31 +359,17 @@ def differences_of(
             (x, y)
             for x, y in combinations(metrics.values(), 2)
             # Averages over different language pairs are no difference between metrics.
-            if language_pair != AVERAGE or covered[level, statistic, x.metric] == covered[level, statistic, y.metric]
+            if language_pair != AVERAGE
+            or covered[level, statistic, x.row.metric] == covered[level, statistic, y.row.metric]
         ]
         for (level, language_pair, statistic), metrics in by_place.items()
     }
-    permuted = [
-        _Permuted(level, language_pair, x.metric, y.metric)
-        for (level, language_pair, _), pairs in compared.items()
-        if "permutation" in _tests(level, language_pair) and (level, language_pair) in clouds
-        for x, y in pairs
-    ]
-    permute = _Permute(clouds=clouds, trials=setting.resamples or TRIALS, seed=setting.seed)
-    advance = steps("permutation tests", len(permuted))
-    by_permutation = dict(
-        zip(permuted, shared(where, permute, permuted, progress=lambda _part: advance(1)), strict=True)
-    )
+    advance = steps("tests", sum(map(len, compared.values())))
     rows: list[DifferenceRow] = []
     for (level, language_pair, statistic), pairs in compared.items():
         cloud = clouds.get((level, language_pair))
         for test in _tests(level, language_pair):
-            p_values = [
-                by_permutation.get(_Permuted(level, language_pair, x.metric, y.metric))
-                if test == "permutation"
-                else _p_value(x, y, cloud, test, setting, notes)
-                for x, y in pairs
-            ]
+            p_values = [_p_value(x, y, cloud, test, setting, notes) for x, y in pairs]
             limit = holm_limit([p for p in p_values if p is not None], setting.resamples or TRIALS)
             if limit and test != "williams":
                 notes.add(limit)
@@ -554,10 +379,10 @@ def differences_of(
                     DifferenceRow(
                         level=level,
                         language_pair=language_pair,
-                        metric_x=x.metric,
-                        metric_y=y.metric,
+                        metric_x=x.row.metric,
+                        metric_y=y.row.metric,
                         statistic=statistic,
-                        difference=x.value - y.value,
+                        difference=_difference(x, y),
                         low=ends.low,
                         high=ends.high,
                         test=test,
@@ -565,6 +390,7 @@ def differences_of(
                         p_holm=p_holm,
                     )
                 )
+        advance(len(pairs))
     return tuple(rows)
 
 
@@ -580,7 +406,11 @@ def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else next(corrected) for p in p_values]
 
 
-def _replicates(x: _Defined, y: _Defined) -> NDArray[np.float64] | None:
+def _difference(x: Measured, y: Measured) -> float:
+    return (x.row.value or 0.0) - (y.row.value or 0.0)
+
+
+def _replicates(x: Measured, y: Measured) -> NDArray[np.float64] | None:
     # Metrics whose intervals draw different things have no resample in common.
     if x.replicates is None or y.replicates is None or x.resampled != y.resampled:
         return None
@@ -589,21 +419,24 @@ def _replicates(x: _Defined, y: _Defined) -> NDArray[np.float64] | None:
 
 
 def _p_value(
-    x: _Defined, y: _Defined, cloud: Points | None, test: str, setting: WmtSetting, notes: Notes
+    x: Measured, y: Measured, cloud: Points | None, test: str, setting: WmtSetting, notes: Notes
 ) -> float | None:
     if test == "bootstrap":
         replicates = _replicates(x, y)
         # Resamples that are too few for an interval are too few for a test.
         if replicates is None or ends_of(replicates, setting.confidence).low is None:
             return None
-        return centred_p(replicates, x.value - y.value)
+        return centred_p(replicates, _difference(x, y))
     if cloud is None:
         return None
-    between = pearson(cloud.scores[x.metric], cloud.scores[y.metric])
+    if test == "permutation":
+        scores = cloud.scores[x.row.metric], cloud.scores[y.row.metric]
+        return permutation_of_metrics(*scores, cloud.human, trials=setting.resamples or TRIALS, seed=setting.seed).p
+    between = pearson(cloud.scores[x.row.metric], cloud.scores[y.row.metric])
     if len(cloud.human) < FEWEST_SHARED or between is None:
         return None
     try:
-        return williams_test(x.value, y.value, between, len(cloud.human)).p
+        return williams_test(x.row.value or 0.0, y.row.value or 0.0, between, len(cloud.human)).p
     except MissingExtraError as error:
         notes.warn(f"p-values by Williams' test are left out: {error}")
         return None

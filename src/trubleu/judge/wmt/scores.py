@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, some
-from trubleu.judge.parallel import shared
 from trubleu.judge.wmt.results import ScoredTask
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.data import References, SegmentScores, SystemScores
+    from trubleu.data import SegmentScores, SystemScores
     from trubleu.execution.progress import Steps
-    from trubleu.judge.parallel import Where
     from trubleu.judge.replicates import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
@@ -68,86 +63,42 @@ def gather_scores(
     lower_is_better: frozenset[str],
     notes: Notes,
     *,
-    where: Where,
+    threads: int | None,
     steps: Steps,
 ) -> list[MetricScores]:
-    """Compute our metrics' scores of a task, wherever that is to be, and add those from files."""
-    found = _computed(task, metrics, where, steps) + _read(task, lower_is_better, notes)
+    """Compute our metrics' scores of a task, and add those from files."""
+    found = [*_computed(task, metrics, threads, steps), *_read(task, lower_is_better, notes)]
     names = [each.name for each in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"two metrics are called {some(twice)}, one of them in a file of scores; rename it there")
     return found
 
 
-class _Output(NamedTuple):
-    """What is scored: a system by a metric."""
-
-    metric: str
-    system: str
-
-    def __str__(self) -> str:
-        return f"{self.system} by {self.metric}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Count:
-    """Counts a system's statistics; what is mapped."""
-
-    references: References
-    outputs: Mapping[str, Sequence[str]]
-    metrics: Mapping[str, Metric]
-
-    def __call__(self, part: _Output, _state: None, threads: int | None) -> NDArray[np.float64]:
-        prepare_for(self.references, self.metrics.values(), len(self.outputs))
-        metric, texts = self.metrics[part.metric], self.outputs[part.system]
-        return metric.statistics(texts, self.references, threads=threads)
-
-    def content(self, part: _Output) -> tuple[object, ...]:
-        """Return what a system's statistics depend on, which are neither the other metrics nor the other systems."""
-        metric = self.metrics[part.metric]
-        return metric, str(metric.signature()), self.outputs[part.system], self.references
-
-
-def _computed(task: WmtTask, metrics: Mapping[str, Metric], where: Where, steps: Steps) -> list[MetricScores]:
+def _computed(
+    task: WmtTask, metrics: Mapping[str, Metric], threads: int | None, steps: Steps
+) -> Iterator[MetricScores]:
     if not metrics:
-        return []
+        return
     if task.references is None:
         raise UsageError(f"{task.language_pair} has no references to score outputs by {some(metrics)}; give some")
     references = task.references
     advance = steps(f"score {task.language_pair}", len(references) * len(task.outputs) * len(metrics))
-    count = _Count(references=references, outputs=task.outputs, metrics=metrics)
-    parts = [_Output(metric, system) for metric in metrics for system in task.outputs]
-    found = []
-    results = shared(
-        where,
-        count,
-        parts,
-        metrics=metrics,
-        content=count.content,
-        progress=lambda _part: advance(len(references)),
-    )
-    with closing(results) as counted:
-        for name, metric in metrics.items():
-            statistics = list(islice(counted, len(task.outputs)))
-            sign = 1 if metric.higher_is_better else -1
-            score = metric.scorer().score
-            found.append(
-                MetricScores(
-                    name=name,
-                    sign=sign,
-                    segments=sign * np.stack([metric.segment_scores(rows, references) for rows in statistics]),
-                    systems=sign * np.array([float(metric.score(total(rows))) for rows in statistics]),
-                    statistics=statistics,
-                    score=score if sign == 1 else partial(_negated, score),
-                    signature=str(metric.signature(references)),
-                )
-            )
-    return found
-
-
-def _negated(score: ScoreFunction, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    negated: NDArray[np.float64] = np.negative(score(sums))
-    return negated
+    prepare_for(references, metrics.values(), len(task.outputs))
+    for name, metric in metrics.items():
+        statistics = [
+            metric.statistics(texts, references, threads=threads, progress=advance) for texts in task.outputs.values()
+        ]
+        sign = 1 if metric.higher_is_better else -1
+        score = metric.score
+        yield MetricScores(
+            name=name,
+            sign=sign,
+            segments=sign * np.stack([metric.segment_scores(rows, references) for rows in statistics]),
+            systems=sign * np.array([float(metric.score(total(rows))) for rows in statistics]),
+            statistics=statistics,
+            score=score if sign == 1 else lambda sums, score=score: np.negative(score(sums)),  # type: ignore[misc]
+            signature=str(metric.signature(references)),
+        )
 
 
 def _mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:

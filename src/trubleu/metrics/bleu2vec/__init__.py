@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec, DeltaBleu2Vec
 
-__all__ = ["Bleu2Vec", "DeltaBleu2Vec"]
+__all__ = ["AlignedNgrams", "Bleu2Vec", "DeltaBleu2Vec"]

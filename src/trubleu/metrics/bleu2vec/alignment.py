@@ -29,29 +29,29 @@ WORTH_THREADS: Final = 200
 """Number of texts from which threads pay off."""
 
 
-class AlignedPair(NamedTuple):
+class AlignedNgrams(NamedTuple):
     """An n-gram of an output, and the n-gram of a reference aligned with it.
 
     Attributes
     ----------
-    order
-        How many words the two have.
     reference
         The reference's place among the segment's, from 0.
+    order
+        How many words the two have.
     position, reference_position
         Where they begin, in tokens from 0.
     exact
         Whether they are equal.
-    weight
-        What the pair counts: 1 if they are equal, otherwise their similarity.
+    similarity
+        1 if they are equal, otherwise less.
     """
 
-    order: int
     reference: int
+    order: int
     position: int
     reference_position: int
     exact: bool
-    weight: float
+    similarity: float
 
 
 class Counted(NamedTuple):
@@ -133,7 +133,7 @@ class SoftMatching:
             given.told(last - first)
         return Counted(rows, words, unknown)
 
-    def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedPair, ...]:
+    def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedNgrams, ...]:
         """Return the aligned pairs of one segment."""
         texts, native, lowercase = kernel_texts((output, *references), self.tokenizer, self.lowercase)
         offsets = np.array([0, len(references)])
@@ -144,7 +144,7 @@ class SoftMatching:
         weights = np.ones(len(references)) if self.weighted else None
         found, values = given.pairs(vectors.matrix, vectors.numbers, vectors.additive, weights, self._scale())
         return tuple(
-            AlignedPair(order, reference, position, reference_position, bool(exact), value)
+            AlignedNgrams(reference, order, position, reference_position, bool(exact), value)
             for (_, order, reference, position, reference_position, exact), value in zip(
                 found.tolist(), values.tolist(), strict=True
             )

@@ -272,7 +272,6 @@ class Bleu2Vec(TextMetric):
     """
 
     uses_weights: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ("matching", "vectors")
     family: ClassVar[str] = "bleu2vec"
 
     order: int = field(default=3, kw_only=False)

@@ -71,7 +71,6 @@ class Meteor(TextMetric):
     """
 
     uses_weights: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ("_wordnet",)
 
     def __init__(
         self,

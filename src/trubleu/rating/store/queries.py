@@ -101,6 +101,12 @@ class RatingRow:
         return self.item.item.key
 
     @property
+    def seconds(self) -> float | None:
+        """How long the answer took: by the server's clock, else as was said with it; None if unknown."""
+        taken = self.client_milliseconds if self.milliseconds is None else self.milliseconds
+        return None if taken is None else taken / 1000
+
+    @property
     def first(self) -> bool:
         """Whether this row represents the whole answer: the score of its first text and question."""
         return not self.part and not self.question

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,20 +14,20 @@ from starlette.staticfiles import StaticFiles
 
 from trubleu._version import __version__
 from trubleu.errors import StoreError, UsageError
-from trubleu.rating.study import Study
 from trubleu.rating.web import join, lead, rater
-from trubleu.rating.web.connections import LimitedProtocol, Limits
 from trubleu.rating.web.security import Guard, Refusal, log, not_saved
 from trubleu.rating.web.site import STATIC, Site
 from trubleu.style import TOKENS
 
 if TYPE_CHECKING:
+    import os
+
     from fastapi import Response
     from starlette.types import Scope
 
+    from trubleu.rating.study import Study
+
 REQUESTS_A_MINUTE: Final = 300.0
-STUDY, URL, REQUESTS = "TRUBLEU_RATE_STUDY", "TRUBLEU_RATE_URL", "TRUBLEU_RATE_REQUESTS"
-LIMITS, OPENAPI = "TRUBLEU_RATE_LIMITS", "TRUBLEU_RATE_OPENAPI"
 _STORE_SECONDS: Final = 1.0  # timeout of the store check of /health
 
 _TITLES: Final = {
@@ -57,7 +56,7 @@ def create_app(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from trubleu.rating import Item, StudyConfig
+    >>> from trubleu.rating import Item, Study, StudyConfig
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
     >>> study = Study.create(folder, StudyConfig("Good answers", "response"), [Item("7", ("fine",))])
     >>> app = create_app(study, url="https://rate.example.org")
@@ -89,17 +88,6 @@ def create_app(
     _add_refusals(app, site)
     app.add_middleware(Guard, prefix=site.prefix, refuse=site.refusal)
     return app
-
-
-def app_from_environment() -> FastAPI:
-    """Return the application for the study named in the environment, for one of several worker processes."""
-    LimitedProtocol.limits = Limits.loads(os.environ[LIMITS])
-    return create_app(
-        Study.open(os.environ[STUDY], check=False),  # verified by the parent process
-        url=os.environ.get(URL) or None,
-        requests_a_minute=float(os.environ.get(REQUESTS, REQUESTS_A_MINUTE)),
-        openapi=bool(os.environ.get(OPENAPI)),
-    )
 
 
 def _add_health(app: FastAPI, study: Study) -> None:

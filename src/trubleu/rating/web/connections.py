@@ -6,11 +6,10 @@ concurrency limit counts requests, after their headers were read.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -53,22 +52,6 @@ class Limits:
     header_seconds: float = 10.0
     body_seconds: float = 30.0
     proxies: tuple[str, ...] = ()
-
-    def dumps(self) -> str:
-        """Serialise the limits for another process."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def loads(cls, text: str) -> Limits:
-        """Restore limits from `dumps`.
-
-        Examples
-        --------
-        >>> Limits.loads(Limits(per_address=7, proxies=("::1",)).dumps())
-        Limits(connections=1000, per_address=7, header_seconds=10.0, body_seconds=30.0, proxies=('::1',))
-        """
-        values = json.loads(text)
-        return cls(**(values | {"proxies": tuple(values["proxies"])}))
 
 
 def raise_file_limit(connections: int) -> int:

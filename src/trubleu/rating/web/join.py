@@ -31,11 +31,8 @@ def join(
     code: Id = None,
     prolific: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None,
     prolific_token: Annotated[str | None, Query(max_length=8000, description="Signed by Prolific.")] = None,
-    _study: Annotated[str | None, Query(alias="STUDY_ID", max_length=200)] = None,
-    _session: Annotated[str | None, Query(alias="SESSION_ID", max_length=200)] = None,
     worker: Annotated[str | None, Query(alias="workerId", max_length=200)] = None,
     assignment: Annotated[str | None, Query(alias="assignmentId", max_length=200)] = None,
-    _hit: Annotated[str | None, Query(alias="hitId", max_length=200)] = None,
     submit_to: Annotated[str | None, Query(alias="turkSubmitTo", max_length=200)] = None,
 ) -> Response:
     """Join from Prolific or Mechanical Turk, by the parameters they add to the URL, or ask for the code."""
@@ -144,7 +141,7 @@ def _form(request: Request, site: Site, code: str, *, message: str = "", status:
     visit = site.visit(request)
     known = site.cookie(request, "rater") is not None
     response = site.page(
-        "join.html", status=status, code=code, message=message, known=known, csrf=site.signer.word("visit", visit)
+        "join.html", status=status, code=code, message=message, known=known, csrf=site.word("visit", visit)
     )
     site.keep(response, "visit", visit)
     return response

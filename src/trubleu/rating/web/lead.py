@@ -6,9 +6,8 @@ import math
 import tempfile
 import threading
 import warnings
-from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar
 
 from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from trubleu.rating.export import What
-    from trubleu.rating.store.queries import RatingRow, StoredItem
+    from trubleu.rating.store.queries import RatingRow
     from trubleu.rating.summary import Summary
     from trubleu.rating.web.site import Site
 
@@ -59,8 +58,8 @@ def overview(request: Request, site: TheSite, question: Question = 1) -> Respons
 
 @router.get("/lead/raters/{number}", responses=pages(403, 404))
 def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> Response:
-    """Show the answers of one rater, beside those of others."""
-    site.lead(request)
+    """Show the answers of one rater, who can be excluded there."""
+    _, csrf = site.lead(request)
     found = current(site, 0)
     everybody = (*found.raters, *(model.person for model in found.models))
     person = next((each for each in everybody if each.rater.id == number), None)
@@ -68,7 +67,9 @@ def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> R
         raise Refusal(404, "There is no such rater", "Go back to the overview.")
     answers = list(_answers(site, lambda row: row.rater == number))
     shown, pages_there = _page(answers[::-1], page)
-    return site.page("lead_rater.html", person=person, answers=shown, total=len(answers), page=page, pages=pages_there)
+    return site.page(
+        "lead_rater.html", person=person, answers=shown, total=len(answers), page=page, pages=pages_there, csrf=csrf
+    )
 
 
 @router.get("/lead/items/{number}", responses=pages(403, 404))
@@ -206,22 +207,15 @@ def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length
     return response
 
 
-@dataclass(frozen=True, slots=True)
-class _AnswerShown:
-    """An answer as shown to the lead: the scores of each text by question, with details."""
+class _Answer(NamedTuple):
+    """An answer as shown to the lead: its first row, the scores of each text by question, and the comment."""
 
-    item: StoredItem
-    rater: int
-    rater_name: str
-    excluded: bool
-    counted: bool
-    answered_at: int
-    seconds: float | None
+    row: RatingRow
     scores: tuple[tuple[int | None, ...], ...]
     note: str
 
 
-def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_AnswerShown]:
+def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_Answer]:
     """Yield answers in chronological order."""
     rows: dict[tuple[int, int], list[RatingRow]] = {}
     for row in site.study.table():
@@ -230,20 +224,9 @@ def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_Answe
     notes = {(row.item, row.rater): row.note for row in site.study.log() if row.kind == "answered"}
     number = len(site.study.config.questions)
     for (item, who), given in sorted(rows.items(), key=lambda entry: entry[1][0].answered_at):
-        first = given[0]
-        taken = first.client_milliseconds if first.milliseconds is None else first.milliseconds
         scores = [row.score for row in given]
-        yield _AnswerShown(
-            item=first.item,
-            rater=who,
-            rater_name=first.rater_name,
-            excluded=first.excluded,
-            counted=first.counted,
-            answered_at=first.answered_at,
-            seconds=None if taken is None else taken / 1000,
-            scores=tuple(tuple(scores[at : at + number]) for at in range(0, len(scores), number)),
-            note=notes.get((item, who)) or "",
-        )
+        by_text = tuple(tuple(scores[at : at + number]) for at in range(0, len(scores), number))
+        yield _Answer(given[0], by_text, notes.get((item, who)) or "")
 
 
 def _page(found: Sequence[T], page: int) -> tuple[Sequence[T], int]:

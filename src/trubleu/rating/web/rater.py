@@ -269,23 +269,13 @@ _LONG: Final = 5000  # characters of a text from which its length is announced
 
 
 def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, task: Task | None) -> Response:
-    return site.page(
-        "feedback.html",
-        session=session,
-        given=given,
-        outcome=outcome,
-        item=task.item if task else None,
-        accepted=_accepted(site, task) if task else None,
-    )
-
-
-def _accepted(site: Site, task: Task) -> list[tuple[int, int] | None] | None:
-    """Return the accepted scores of a practice item, in the order in which its texts were shown."""
-    known = next((item for item in site.study.config.practice if item.key == task.item.key), None)
-    if known is None or known.accepted is None:
-        return None
-    questions = range(len(site.study.config.questions))
-    return [known.accepted_at(part, at) for part in task.order for at in questions]
+    """Show the accepted scores of a practice item, in the order in which its texts were shown."""
+    config, item = site.study.config, task.item if task else None
+    known = next((each for each in config.practice if item and each.key == item.key), None)
+    accepted = None
+    if task and known and known.accepted is not None:
+        accepted = [known.accepted_at(part, at) for part in task.order for at in range(len(config.questions))]
+    return site.page("feedback.html", session=session, given=given, outcome=outcome, item=item, accepted=accepted)
 
 
 @router.post("/undo", status_code=303, responses=pages(403, 409), response_class=RedirectResponse)

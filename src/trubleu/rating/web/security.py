@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import logging
 import threading
@@ -68,35 +67,6 @@ class Refusal(Exception):  # noqa: N818 - not always an error of ours
 def not_saved() -> Refusal:
     """Return the refusal shown when the store does not respond."""
     return Refusal(503, "Not saved, try again", "The store of the study does not answer at the moment.", retry_after=3)
-
-
-def fault() -> Refusal:
-    """Return the refusal shown on an internal error."""
-    return Refusal(500, "Something is wrong here", "It was not saved. Please tell the lead of the study.")
-
-
-class Signer:
-    """Creates words that are unpredictable without the study's secret.
-
-    Examples
-    --------
-    >>> signer = Signer("secret")
-    >>> word = signer.word("csrf", "session")
-    >>> signer.is_word(word, "csrf", "session"), signer.is_word(word, "csrf", "another")
-    (True, False)
-    """
-
-    def __init__(self, secret: str) -> None:
-        self._secret = secret.encode()
-
-    def word(self, purpose: str, session: str) -> str:
-        """Return the word of a session for a purpose."""
-        message = f"{purpose}:{session}".encode("utf-8", "surrogatepass")
-        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:40]
-
-    def is_word(self, given: str, purpose: str, session: str) -> bool:
-        """Check a word in constant time."""
-        return same(given, self.word(purpose, session))
 
 
 def same(given: str, wanted: str) -> bool:
@@ -236,10 +206,14 @@ class Guard:
         except Exception:
             log.exception("a fault in the pages")
             if not status:
-                await self._refuse(fault())(scope, receive, guarded)
+                refusal = Refusal(
+                    500, "Something is wrong here", "It was not saved. Please tell the lead of the study."
+                )
+                await self._refuse(refusal)(scope, receive, guarded)
         finally:
             # The route and never the path, which may contain a token. No query, no address, no cookie.
-            route = getattr(scope.get("route"), "path", "(none)")
+            other = "/static" if scope["path"].startswith("/static/") else "(none)"
+            route = getattr(scope.get("route"), "path", other)
             milliseconds = (time.monotonic() - began) * 1000
             method = scope["method"] if scope["method"].isalpha() else "(odd)"
             access_log.info("%s %s %s %.0f ms", method, route, status or "(gone)", milliseconds)

@@ -18,12 +18,13 @@ from sqlalchemy import func, select
 
 from trubleu.rating.config import Prolific, check_url
 from trubleu.rating.raters import token_hash
+from trubleu.rating.secret import mac
 from trubleu.rating.store.database import get_meta, put_meta
 from trubleu.rating.store.schema import items as items_table
 from trubleu.rating.store.schema import meta
 from trubleu.rating.web.prolific import Tokens
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
-from trubleu.rating.web.security import Buckets, Refusal, Signer, network_of
+from trubleu.rating.web.security import Buckets, Refusal, network_of, same
 from trubleu.style import TOKENS
 
 if TYPE_CHECKING:
@@ -78,7 +79,6 @@ class Site:
         self.url = None if url is None else check_url(url)
         self.prefix = "" if self.url is None else urlsplit(self.url).path
         self.secure = self.url is not None and self.url.startswith("https://")
-        self.signer = Signer(study.secret)
         self.requests = Buckets(requests_a_minute, at_once=max(60, int(requests_a_minute // 4)))
         # A whole class may join at the same moment, from one address.
         self.joins = Buckets(requests_a_minute, at_once=max(300, int(requests_a_minute)))
@@ -113,6 +113,10 @@ class Site:
         for name in self._templates.list_templates():
             self._templates.get_template(name)
 
+    def word(self, purpose: str, session: str) -> str:
+        """Return the word of a session for a purpose, unpredictable without the study's secret."""
+        return mac(self.study.secret, "word", purpose, session)
+
     # Pages
 
     def page(
@@ -120,7 +124,7 @@ class Site:
     ) -> HTMLResponse:
         """Render a page."""
         values.setdefault("session", None)
-        values["page_id"] = self.signer.word("page", values["session"].token)[:16] if values["session"] else ""
+        values["page_id"] = self.word("page", values["session"].token)[:16] if values["session"] else ""
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text, status, headers)
 
@@ -187,7 +191,7 @@ class Site:
         rater = self.find(request, token)
         if rater is None:
             raise _nobody()
-        return Session(rater, token, self.signer.word("rater", token))
+        return Session(rater, token, self.word("rater", token))
 
     def find(self, request: Request, token: str) -> Rater | None:
         """Return the rater with a token, from a link or a cookie; guessing is throttled."""
@@ -226,14 +230,8 @@ class Site:
         continue at any pace. Checks run one at a time, so parallel guesses are no way around it; a right word costs
         nothing, so many people can join at once.
         """
-        who = f"{what} {came_from(request)}"
         with self._guessing:
-            if wait := self.guesses.peek(who):
-                raise _too_many(wait)
-            if is_right():
-                return True
-            self.guesses.take(who)
-            return False
+            return self.tried(request, what, lambda: is_right() or None) is not None
 
     # The lead signs in with the token of their link and gets a session, of which the store keeps a checksum: a copy in
     # a browser or proxy is worthless once the lead has signed out or was idle for long.
@@ -275,7 +273,7 @@ class Site:
         if session is None or self._looked_up(request, "lead", session, self._used) is None:
             raise Refusal(403, "This page is the study lead's", "Open the lead's link again.")
         self.check_form(request, csrf, "lead", session)
-        return session, self.signer.word("lead", session)
+        return session, self.word("lead", session)
 
     def _used(self, session: str) -> int | None:
         """Return the last use of a lead's session, None if it has ended; renews it."""
@@ -296,14 +294,14 @@ class Site:
 
     def _lasting(self, now: int) -> str:
         # A new token in the lead's file ends all sessions.
-        return f"{now} {self.signer.word('lead token', self.study.lead_token)}"
+        return f"{now} {self.word('lead token', self.study.lead_token)}"
 
     def _lasts(self, value: str, now: int) -> bool:
         used, _, word = value.partition(" ")
         return (
             used.isdecimal()
             and abs(now - int(used)) <= LEAD_IDLE * 1000
-            and self.signer.is_word(word, "lead token", self.study.lead_token)
+            and same(word, self.word("lead token", self.study.lead_token))
         )
 
     def check_form(self, request: Request, given: str | None, purpose: str, session: str) -> None:
@@ -311,7 +309,7 @@ class Site:
         if request.method != "POST":
             return
         elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
-        if elsewhere or given is None or not self.signer.is_word(given, purpose, session):
+        if elsewhere or given is None or not same(given, self.word(purpose, session)):
             raise Refusal(
                 403, "This form is out of date", "Nothing was saved. Go back to the page, load it again and try again."
             )

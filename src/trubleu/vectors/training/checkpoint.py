@@ -5,19 +5,18 @@
     V.training/
         vocabulary    words, and n-grams as pairs; checksums of the numbered corpus
         order-N.ids   the corpus as numbers of n-grams of N words
-        …             parts of an unfinished count (`trubleu.vectors.training.counts`)
+        …             parts of a count that is running (`trubleu.vectors.training.counts`)
         model-N.done  vectors of a finished model
         checkpoint    options, hashes of the corpus, the training state, and the two matrices
         lock          held by the process that writes here
 
 `vocabulary`, `model-N.done` and `checkpoint` are files of `trubleu.files.arrays`, written atomically. They are sealed
-with the key of `trubleu.execution.cache`, and contain a hash of the corpus and options, so files of different runs
-cannot be confused. Training can be resumed once `checkpoint` exists.
+with the key of `trubleu.execution.cache`, so what they hold is what was written, and contain a hash of the corpus and
+options, so files of different runs cannot be confused. Training can be resumed once `checkpoint` exists.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 from contextlib import contextmanager
@@ -25,13 +24,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from trubleu.errors import DataError, UsageError
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.writer import LOCK, locked
-from trubleu.native import MAX_ORDER
 from trubleu.vectors.training.counts import Level, Vocabulary
 from trubleu.vectors.training.model import new_rows
 from trubleu.vectors.training.number_files import MappedNumbers, Parts
@@ -52,9 +48,6 @@ KIND: Final = Kind(
     name="part of a training of vectors",
     remedy="remove its folder and train again",
 )
-
-
-_NUMBERS: Final = 1 << 22  # numbers per batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +124,7 @@ class Folder:
             If another process writes there, or nobody may.
         """
         self._resume = resume
-        if resume and not self.path.is_dir():
+        if resume and not self._checkpoint.exists():
             raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
         try:
             self.path.mkdir(exist_ok=True)
@@ -151,10 +144,6 @@ class Folder:
         """Return the parts of a count, as workers find them."""
         return Parts(str(self.path.absolute()), self.key)
 
-    def has_checkpoint(self) -> bool:
-        """Return whether training can be resumed."""
-        return self._checkpoint.exists()
-
     def begin(self) -> None:
         """Remove the files of an earlier run that has no checkpoint.
 
@@ -165,7 +154,7 @@ class Folder:
         DataError
             If the folder cannot be emptied.
         """
-        if self.has_checkpoint() and not self._cache.anew:
+        if self._checkpoint.exists() and not self._cache.anew:
             raise UsageError(
                 f"{self.path} holds a training that was not finished; continue it with --resume, or remove that folder"
             )
@@ -178,14 +167,6 @@ class Folder:
                     path.unlink()
         except OSError as error:
             raise DataError(f"the folder {self.path} cannot be emptied: {error.strerror or error}") from error
-
-    def sweep(self) -> bool:
-        """Remove temporary files, and return whether anything else is left."""
-        if not self.path.is_dir():
-            return False
-        for path in self.path.glob(".trubleu-*.tmp"):
-            path.unlink(missing_ok=True)
-        return any(path.name != LOCK for path in self.path.iterdir())
 
     def remove(self) -> None:
         """Remove the folder and its contents."""
@@ -209,12 +190,8 @@ class Folder:
             mapped = MappedNumbers(path)
         except (OSError, ValueError) as error:
             raise DataError(f"{path} cannot be read; {self._kind.remedy}") from error
-        fits = len(mapped.numbers) == file.header.get("places")
-        with _fields(file):
-            checksum = file.header["checksums"][str(order)]
-        if not fits or mapped.checksum() != checksum:
-            what = "its checksum" if fits else "its size"
-            raise DataError(f"{path} was altered or damaged ({what} does not fit); {self._kind.remedy}")
+        if mapped.checksum() != file.header["checksums"][str(order)]:
+            raise DataError(f"{path} was altered or damaged (its checksum does not fit); {self._kind.remedy}")
         return mapped
 
     def write_vocabulary(self, vocabulary: Vocabulary, levels: Sequence[Level], checksums: Mapping[int, str]) -> None:
@@ -226,11 +203,9 @@ class Folder:
                 f"firsts-{level.order}": level.firsts,
                 f"seconds-{level.order}": level.seconds,
             }
-        size = self.numbers(len(levels)).stat().st_size
         header = {
             "orders": len(levels),
             "total": vocabulary.total,
-            "places": size // np.dtype(np.uint32).itemsize,
             "checksums": {str(order): checksum for order, checksum in checksums.items()},
         }
         self._write(self._vocabulary, header, arrays)
@@ -251,17 +226,11 @@ class Folder:
             If it is not what was written.
         """
         file = self._open(self._vocabulary)
-        levels: list[Level] = []
-        with _fields(file):
-            for order in range(1, _whole(file.header["orders"], MAX_ORDER) + 1):
-                names = (("counts", "<u8"), ("firsts", "<u4"), ("seconds", "<u4"))
-                level = Level(order=order, **{name: _array(file, f"{name}-{order}", dtype) for name, dtype in names})
-                level.check(len(levels[-1].counts) if levels else 0)
-                levels.append(level)
-            heap, begins = _array(file, "heap", "|u1"), _array(file, "begins", "<u8")
-            vocabulary = Vocabulary(heap=heap, begins=begins, total=_whole(file.header["total"]))
-            vocabulary.check(len(levels[0].counts))
-        return vocabulary, levels
+        levels = [
+            Level(order=order, **{name: file.array(f"{name}-{order}") for name in ("counts", "firsts", "seconds")})
+            for order in range(1, file.header["orders"] + 1)
+        ]
+        return Vocabulary(heap=file.array("heap"), begins=file.array("begins"), total=file.header["total"]), levels
 
     def write_finished(self, model: int, vectors: Rows) -> None:
         """Write the vectors of a finished model."""
@@ -275,9 +244,8 @@ class Folder:
         DataError
             If it is not what was written.
         """
-        file = self._open(self._finished(model))
-        with _fields(file):
-            return _finite(_array(file, "vectors", "<f4")).reshape(rows, dimensions)
+        vectors: Rows = self._open(self._finished(model)).array("vectors").reshape(rows, dimensions)
+        return vectors
 
     def write(
         self, options: TrainingOptions, corpus: Sequence[tuple[str, str]], state: State, matrices: Sequence[Rows] = ()
@@ -303,9 +271,7 @@ class Folder:
         DataError
             If the checkpoint is not what was written.
         """
-        file = self._open(self._checkpoint)
-        with _fields(file):
-            before = {**file.header["options"]}
+        before = self._open(self._checkpoint).header["options"]
         for name, value in options.to_dict().items():
             if value != before.get(name):
                 raise UsageError(
@@ -326,47 +292,21 @@ class Folder:
             If it is not what was written.
         """
         file = self._open(self._checkpoint)
-        with _fields(file):
-            known = [(str(name), str(content)) for name, content in file.header["corpus"]]
+        known = [(name, content) for name, content in file.header["corpus"]]
         if known != [*corpus]:
             names = ", ".join(name for name, _ in known)
             raise UsageError(f"{self.path} was made from other text; continue with the same files, unchanged: {names}")
-        with _fields(file):
-            state = _state(file.header["state"], options)
-            if not file.lengths:
-                return state, None
-            matrices = []
-            for number in range(2):
-                flat = _finite(_array(file, f"matrix-{number}", "<f4"))
-                stride = new_rows(1, options.dim).shape[1]
-                matrix = new_rows(len(flat) // stride, options.dim)
-                matrix.reshape(-1)[:] = flat
-                matrices.append(matrix)
-        return state, (matrices[0], matrices[1])
+        found = file.header["state"]
+        state = State(**{**found, "losses": tuple(found["losses"])})
+        if not file.lengths:
+            return state, None
+        return state, (self._matrix(file, 0, options.dim), self._matrix(file, 1, options.dim))
 
-    def check_fits(
-        self, state: State, matrices: tuple[Rows, Rows] | None, models: Sequence[tuple[int, int, int]]
-    ) -> None:
-        """Raise an error for a checkpoint whose state or matrices do not fit these models.
-
-        Parameters
-        ----------
-        state, matrices
-            What `read` returned.
-        models
-            How many rows both matrices of each have, and how many blocks its corpus.
-
-        Raises
-        ------
-        DataError
-            If they are not.
-        """
-        *rows, blocks = models[state.model] if state.model < len(models) else (0, 0, 0)
-        if state.block > blocks or (matrices is not None and [len(each) for each in matrices] != rows):
-            raise DataError(
-                f"{self._checkpoint} was altered or damaged (its matrices do not fit the vocabulary); "
-                f"{self._kind.remedy}"
-            )
+    def _matrix(self, file: ArrayFile, number: int, dimensions: int) -> Rows:
+        flat = file.array(f"matrix-{number}")
+        matrix = new_rows(len(flat) // new_rows(1, dimensions).shape[1], dimensions)
+        matrix.reshape(-1)[:] = flat
+        return matrix
 
     def _write(self, path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         own = {"part": path.name, "training": self.training}
@@ -384,48 +324,3 @@ class Folder:
 
     def _finished(self, model: int) -> Path:
         return self.path / f"model-{model}.done"
-
-
-@contextmanager
-def _fields(file: ArrayFile) -> Iterator[None]:
-    """Raise an error for a sealed file with unexpected fields."""
-    try:
-        yield
-    except DataError:
-        raise
-    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
-        raise file.altered("it has fields that cannot be") from None
-
-
-def _whole(found: Any, most: float = math.inf) -> int:
-    if type(found) is not int or not 0 <= found <= most:
-        raise ValueError
-    return found
-
-
-def _array(file: ArrayFile, name: str, dtype: str) -> NDArray[Any]:
-    if file.dtype(name) != dtype:
-        raise ValueError
-    return file.array(name)
-
-
-def _finite(numbers: NDArray[Any]) -> NDArray[Any]:
-    for first in range(0, len(numbers), _NUMBERS):
-        if not np.isfinite(numbers[first : first + _NUMBERS]).all():
-            raise ValueError
-    return numbers
-
-
-def _state(found: Mapping[str, Any], options: TrainingOptions) -> State:
-    models = 1 if options.mode == "joint" else len(options.orders)
-    losses = tuple(found["losses"])
-    if not all(type(each) is float and math.isfinite(each) for each in (found["loss"], *losses)):
-        raise ValueError
-    return State(
-        model=_whole(found["model"], models),
-        epoch=_whole(found["epoch"], options.epochs),
-        block=_whole(found["block"]),
-        pairs=_whole(found["pairs"]),
-        loss=found["loss"],
-        losses=losses,
-    )

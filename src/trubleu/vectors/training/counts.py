@@ -1,9 +1,8 @@
 """Counting a corpus stage by stage on any engine: words first, then the n-grams of each order.
 
 Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
-number of the n-gram that begins at each place, if it is frequent enough. An order that was counted is a part
-``level-N``, one that was encoded as well has ``order-N``, the part that ``order-N.ids`` belongs to. Whatever is
-finished, orders and parts of them, is found again after an interruption.
+number of the n-gram that begins at each place, if it is frequent enough. Workers write parts into the folder of the
+training; a count that was interrupted starts again.
 
 The corpus is cut into ranges of lines by bytes, each of which can be read alone. A line belongs to the range in which
 it begins, so nobody needs to count lines beforehand, and where a range ends is for its reader to find. A compressed
@@ -24,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -33,7 +32,6 @@ import numpy as np
 
 from trubleu.errors import BadPartitionsError, DataError, some
 from trubleu.execution.base import SHOWN
-from trubleu.execution.hashing import code_digest
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
 from trubleu.files.compression import is_packed
@@ -46,22 +44,17 @@ from trubleu.vectors.training.number_files import (
     NO_ENTRY,
     SENTENCE_END,
     MappedNumbers,
-    Parts,
-    checksum_of,
     chunks,
-    job_of,
     writing,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
-    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Bars
-    from trubleu.files.arrays import ArrayFile
     from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
     from trubleu.vectors.training.checkpoint import Folder
@@ -246,13 +239,6 @@ class Vocabulary:
     begins: Counts
     total: int
 
-    def check(self, words: int) -> None:
-        """Raise ValueError unless there are so many words, one after the other."""
-        ends_fit = len(self.begins) == words + 1 and self.begins[0] == 0 and self.begins[-1] == len(self.heap)
-        if not ends_fit or (self.begins[1:] < self.begins[:-1]).any() or type(self.total) is not int:
-            raise ValueError("its words do not follow each other")
-        self.words()
-
     def words(self) -> tuple[str, ...]:
         """Return the words as strings."""
         return kernels.unpack_texts(self.heap, self.begins)
@@ -276,14 +262,6 @@ class Level:
     counts: Counts
     firsts: Numbers
     seconds: Numbers
-
-    def check(self, below: int) -> None:
-        """Raise ValueError unless all are pairs of so many (n−1)-grams, or words."""
-        for pairs in (self.firsts, self.seconds):
-            if len(pairs) != (len(self.counts) if self.order > 1 else 0) or (pairs >= below).any():
-                raise ValueError("its n-grams are not those of the order below")
-        if (self.counts[1:] > self.counts[:-1]).any():
-            raise ValueError("its n-grams are not sorted by their counts")
 
     def at_least(self, count: int) -> int:
         """Return how many were seen that often; they are the first ones."""
@@ -324,10 +302,6 @@ class WordsRead(NamedTuple):
     """How many numbers it has become."""
     content: str
     """A hash of its text."""
-    job: str
-    """What its part depends on."""
-    reused: bool
-    """Whether it was read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,44 +324,21 @@ class ReadWords:
     tell: Tell | None = None
 
     def __call__(self, text: TextRange, _state: None) -> WordsRead:
-        """Read a range, unless that was done before."""
+        """Read a range."""
         self.parts.check_reachable()
-        part = words_part(text.number)
-        found = None
-        if not text.comes_once and self.parts.path(part).exists():
-            content = text.digest()
-            found = self.parts.finished(part, self._job(text, content))
-        if found is None:
-            content = self._read(text, part)
-        size = self.parts.numbers(part).stat().st_size // np.dtype(np.uint32).itemsize
-        if found is not None and self.tell is not None:
-            self.tell(size)
-        return WordsRead(size, content, self._job(text, content), found is not None)
-
-    def _read(self, text: TextRange, part: str) -> str:
-        counter = kernels.WordCounter()
-        how = tokenizer(self.tokenize)
-        content = hashlib.blake2b(digest_size=32)
+        part, counter, how = words_part(text.number), kernels.WordCounter(), tokenizer(self.tokenize)
+        content, size = hashlib.blake2b(digest_size=32), 0
         with writing(self.parts.numbers(part)) as write:
             for lines in text.lines(content.update):
                 for first in range(0, len(lines), _LINES):
                     numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
                     write(numbers)
+                    size += len(numbers)
                     if self.tell is not None:
                         self.tell(len(numbers))
         heap, begins, counts = counter.words()
-        job = self._job(text, content.hexdigest())
-        header = {"checksum": checksum_of(self.parts.numbers(part))}
-        self.parts.write(part, job, header, {"heap": heap, "begins": begins, "counts": counts})
-        return content.hexdigest()
-
-    def _job(self, text: TextRange, digest: str) -> str:
-        return _job(self.tokenize, self.lowercase, text, digest)
-
-
-def _job(tokenize: str, lowercase: bool, text: TextRange, digest: str) -> str:
-    # A byte order mark is left out at the beginning of a file only.
-    return job_of(code_digest(), tokenize, tokenizer(tokenize).model, lowercase, text.first == 0, digest)
+        self.parts.write(part, {"heap": heap, "begins": begins, "counts": counts})
+        return WordsRead(size, content.hexdigest())
 
 
 def _digest(text: TextRange, _state: None) -> str:
@@ -411,7 +362,7 @@ def read_ranges(
     DataError
         If there is one range, and it cannot be read.
     BadPartitionsError
-        If some of several cannot be. The others are finished, unless it was a pipe that could not be read.
+        If some of several cannot be.
     """
     found: dict[int, WordsRead] = {}
     for where, some_of in _shared_out(ranges, engine):
@@ -455,13 +406,6 @@ def _mapped(
         raise _by_file(error, ranges) from error
 
 
-def jobs_of(ranges: Sequence[TextRange], contents: Sequence[str], options: TrainingOptions) -> list[str]:
-    """Return what the parts of ranges of these contents depend on."""
-    return [
-        _job(options.tokenize, options.lowercase, text, content) for text, content in zip(ranges, contents, strict=True)
-    ]
-
-
 def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
     """Return an error that says what is wrong first in each file; whole files may have another encoding."""
     bad = dict(error.partitions)
@@ -484,13 +428,13 @@ def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataErro
     return BadPartitionsError(message, bad)
 
 
-def merge_words(parts: Parts, jobs: Sequence[str], target: Path, least: int) -> tuple[Vocabulary, Level]:
+def merge_words(parts: Parts, ranges: int, target: Path, least: int) -> tuple[Vocabulary, Level]:
     """Merge the words of all parts, and write the whole text as their ranks.
 
     Parameters
     ----------
-    parts, jobs
-        Where the parts are, and what each depends on.
+    parts, ranges
+        Where the parts are, and how many.
     target
         Where numbers go: those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
     least
@@ -499,11 +443,11 @@ def merge_words(parts: Parts, jobs: Sequence[str], target: Path, least: int) -> 
     Raises
     ------
     DataError
-        If a part is damaged, or is another one.
+        If a part is damaged.
     """
     counter = kernels.WordCounter()
-    for number, job in enumerate(jobs):
-        part = parts.open(words_part(number), job)
+    for number in range(ranges):
+        part = parts.open(words_part(number))
         counter.merge(part.array("heap"), part.array("begins"), part.array("counts"))
     heap, begins, counts = counter.words()
     order = np.argsort(-counts.astype(np.int64), kind="stable")
@@ -511,8 +455,8 @@ def merge_words(parts: Parts, jobs: Sequence[str], target: Path, least: int) -> 
     ranks = np.full(len(counts), NO_ENTRY, np.uint32)
     ranks[order] = np.arange(len(order), dtype=np.uint32)
     with writing(target) as write:
-        for number, job in enumerate(jobs):
-            part = parts.open(words_part(number), job)
+        for number in range(ranges):
+            part = parts.open(words_part(number))
             # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
             rank_of = ranks[
                 counter.merge(part.array("heap"), part.array("begins"), np.zeros_like(part.array("counts")))
@@ -589,17 +533,6 @@ def place_ranges(source: Path) -> list[PlaceRange]:
     ]
 
 
-class PairsCounted(NamedTuple):
-    """What came of a range."""
-
-    sizes: list[int]
-    """How many pairs each bucket has."""
-    job: str
-    """What its part depends on."""
-    reused: bool
-    """Whether it was counted before."""
-
-
 @dataclass(frozen=True, slots=True)
 class CountPairs:
     """Makes a part of a range: its pairs by bucket, and how often each was seen.
@@ -608,8 +541,6 @@ class CountPairs:
     ----------
     parts, name
         Where parts go, and how their names begin.
-    job
-        What the numbers depend on.
     usable
         Numbers below this one make pairs.
     least
@@ -618,24 +549,20 @@ class CountPairs:
 
     parts: Parts
     name: str
-    job: str
     usable: int
     least: int
 
-    def __call__(self, places: PlaceRange, _state: None) -> PairsCounted:
-        """Count a range, unless that was done before."""
-        name = f"{self.name}-{places.number}"
-        job = job_of(self.job, self.usable, self.least, places.first, places.count, BUCKETS)
-        if (found := self.parts.finished(name, job)) is not None:
-            return _counted(found.array("begins"), job, reused=True)
+    def __call__(self, places: PlaceRange, _state: None) -> list[int]:
+        """Count a range, and return how many pairs each bucket has."""
         firsts, seconds, counts = self._pairs(places)
         bucket = _buckets(firsts, seconds)
         order = np.argsort(bucket, kind="stable")
         begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
         # One after the other: there may be as many pairs as places.
         firsts, seconds, counts = firsts[order], seconds[order], counts[order]
-        self.parts.write(name, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins})
-        return _counted(begins, job, reused=False)
+        arrays: dict[str, NDArray[Any]] = {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins}
+        self.parts.write(f"{self.name}-{places.number}", arrays)
+        return [int(size) for size in np.diff(begins)]
 
     def _pairs(self, places: PlaceRange) -> tuple[Numbers, Numbers, Numbers]:
         """Return the pairs of a range; what counted them is gone then."""
@@ -647,10 +574,6 @@ class CountPairs:
             more = counter.finish_pass()
         firsts, seconds, counts = counter.pairs()
         return firsts, seconds, counts.astype(np.uint32)  # a range has no more places
-
-
-def _counted(begins: Counts, job: str, *, reused: bool) -> PairsCounted:
-    return PairsCounted([int(size) for size in np.diff(begins)], job, reused)
 
 
 def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
@@ -719,7 +642,7 @@ class SumPairs:
     parts, name, usable
         As for `CountPairs`.
     counted, ranges
-        How the names of the ranges' parts begin, and what each depends on.
+        How the names of the ranges' parts begin, and how many there are.
     least
         How frequent is frequent.
     """
@@ -728,40 +651,26 @@ class SumPairs:
     name: str
     usable: int
     counted: str
-    ranges: tuple[str, ...]
+    ranges: int
     least: int
 
-    def __call__(self, buckets: BucketRange, _state: None) -> str:
-        """Add up some buckets, unless that was done before, and return what the part depends on."""
-        name = f"{self.name}-{buckets.number}"
-        job = job_of(self.ranges, self.least, buckets.first, buckets.end)
-        if self.parts.finished(name, job) is not None:
-            return job
+    def __call__(self, buckets: BucketRange, _state: None) -> None:
+        """Add up some buckets."""
         counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
         more = True
         while more:
-            for number, made_from in enumerate(self.ranges):
-                part = self.parts.open(f"{self.counted}-{number}", made_from)
+            for number in range(self.ranges):
+                part = self.parts.open(f"{self.counted}-{number}")
                 begins = part.array("begins")
                 first, end = int(begins[buckets.first]), int(begins[buckets.end])
-                # The whole part was looked at when it was found or made; here it would be for every bucket.
+                # Without a checksum of the whole part, which would be computed for every bucket.
                 counter.add_counted(*(part.unchecked(name)[first:end] for name in ("firsts", "seconds", "counts")))
             more = counter.finish_pass()
         firsts, seconds, counts = counter.pairs()
-        self.parts.write(name, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts})
-        return job
+        self.parts.write(f"{self.name}-{buckets.number}", {"firsts": firsts, "seconds": seconds, "counts": counts})
 
 
-def count_order(
-    source: Path,
-    below: Level,
-    least: int,
-    parts: Parts,
-    job: str,
-    engine: Engine,
-    tell: Tell | None = None,
-    count: Callable[[bool], object] = lambda _reused: None,
-) -> Level:
+def count_order(source: Path, below: Level, least: int, parts: Parts, engine: Engine, tell: Tell) -> Level:
     """Count the n-grams of the next order, and keep those seen at least ``least`` times.
 
     Parameters
@@ -772,43 +681,36 @@ def count_order(
         Those (n−1)-grams.
     least
         How frequent is frequent; not less than it was below.
-    parts, job
-        Where parts go, and what the numbers depend on.
+    parts
+        Where parts go.
     engine
         Where to work.
     tell
         Told how many more places have been gone through.
-    count
-        Told of each part whether it had been made before.
     """
     order = below.order + 1
-    usable = below.at_least(least)
-    ranges = place_ranges(source)
+    usable, ranges = below.at_least(least), place_ranges(source)
     name = f"pairs-{order}"
-    work = CountPairs(parts, name, job, usable, least if len(ranges) == 1 else 1)
-    counted = [found for _, found in engine.map(work, ranges, progress=_teller(tell))]
-    for found in counted:
-        count(found.reused)
-    jobs = [found.job for found in counted]
+    work = CountPairs(parts, name, usable, least if len(ranges) == 1 else 1)
+    sizes = [found for _, found in engine.map(work, ranges, progress=lambda places: tell(places.count))]
+    made = len(ranges)
     if len(ranges) > 1:
-        buckets = bucket_ranges([found.sizes for found in counted], MOST_PAIRS)
-        adding = SumPairs(parts, f"sums-{order}", usable, name, tuple(jobs), least)
-        name, jobs = adding.name, [made_from for _, made_from in engine.map(adding, buckets)]
-    named = [(f"{name}-{number}", made_from) for number, made_from in enumerate(jobs)]
-    firsts, seconds = _joined(parts, named, "firsts"), _joined(parts, named, "seconds")
-    counts = _joined(parts, named, "counts").astype(np.uint64)
+        buckets = bucket_ranges(sizes, MOST_PAIRS)
+        adding = SumPairs(parts, f"sums-{order}", usable, name, len(ranges), least)
+        name, made = adding.name, sum(1 for _ in engine.map(adding, buckets))
+    firsts, seconds, counts = (
+        np.concatenate([parts.open(f"{name}-{number}").array(column) for number in range(made)])
+        for column in ("firsts", "seconds", "counts")
+    )
+    parts.remove("pairs", "sums")
     # Not the order of tables and buckets, which depends on how the text was cut.
     by_count = np.lexsort((seconds, firsts, -counts.astype(np.int64)))
-    return Level(order=order, counts=counts[by_count], firsts=firsts[by_count], seconds=seconds[by_count])
-
-
-def _teller(tell: Tell | None) -> Callable[[PlaceRange], object] | None:
-    return None if tell is None else lambda places: tell(places.count)
-
-
-def _joined(parts: Parts, named: Iterable[tuple[str, str]], name: str) -> Numbers:
-    found: Numbers = np.concatenate([parts.open(part, job).array(name) for part, job in named])
-    return found
+    return Level(
+        order=order,
+        counts=counts[by_count].astype(np.uint64),
+        firsts=firsts[by_count],
+        seconds=seconds[by_count],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -817,67 +719,56 @@ class EncodePairs:
 
     Attributes
     ----------
-    parts, name
-        Where parts go, and how their names begin.
-    job
-        What the numbers and the order depend on.
+    parts
+        Where parts go.
     """
 
     parts: Parts
-    name: str
-    job: str
 
-    def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> str:
-        """Encode a range, unless that was done before, and return what the part depends on."""
-        name = f"{self.name}-{places.number}"
-        job = job_of(self.job, places.first, places.count)
-        if self.parts.finished(name, job) is not None:
-            return job
-        with writing(self.parts.numbers(name)) as write:
+    def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> None:
+        """Encode a range."""
+        with writing(self.parts.numbers(f"coded-{places.number}")) as write:
             for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
                 output = np.empty(len(numbers) - 1, np.uint32)
                 index.encode(numbers, output)
                 write(output)
             if places.last:  # which nothing follows: the end of a sentence
                 write(np.array([SENTENCE_END], np.uint32))
-        self.parts.write(name, job, {"checksum": checksum_of(self.parts.numbers(name))}, {})
-        return job
 
 
-def load_index(parts: Parts, name: str, job: str) -> kernels.PairIndex:
-    """Return what finds the n-grams of an order that was written."""
-    part = parts.open(name, job)
+def load_index(parts: Parts) -> kernels.PairIndex:
+    """Return what finds the n-grams of the order that was counted last."""
+    part = parts.open("level")
     return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
 
 
-def encode_order(
-    source: Path, target: Path, order: int, level: str, parts: Parts, job: str, engine: Engine, tell: Tell | None = None
-) -> None:
+def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine: Engine, tell: Tell) -> None:
     """Write the numbers of an order's n-grams, given those of the order below.
 
     Parameters
     ----------
     source, target
         The numbers that there are, and where the new ones go.
-    order, level
-        Which order, and the part with its n-grams.
-    parts, job, engine, tell
+    level
+        The n-grams of the order.
+    parts, engine, tell
         As for `count_order`.
     """
-    work = EncodePairs(parts, f"coded-{order}", job)
-    index = partial(load_index, parts, level, job)
-    coded = []
-    for places, made_from in engine.map(work, place_ranges(source), state=index, progress=_teller(tell)):
-        name = f"{work.name}-{places.number}"
-        parts.open(name, made_from)
-        coded.append(parts.numbers(name))
+    parts.write("level", {"firsts": level.firsts, "seconds": level.seconds})
+    ranges = place_ranges(source)
+    for _ in engine.map(
+        EncodePairs(parts), ranges, state=partial(load_index, parts), progress=lambda places: tell(places.count)
+    ):
+        pass
+    coded = [parts.numbers(f"coded-{places.number}") for places in ranges]
     if len(coded) == 1:
         coded[0].replace(target)
-        return
-    with writing(target) as write:
-        for part in coded:
-            for numbers in chunks(part):
-                write(numbers)
+    else:
+        with writing(target) as write:
+            for part in coded:
+                for numbers in chunks(part):
+                    write(numbers)
+    parts.remove("coded", "level")
 
 
 class Counted(NamedTuple):
@@ -894,7 +785,7 @@ class Counted(NamedTuple):
 
 
 def count_corpus(
-    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Bars, cache: Cache
+    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Bars
 ) -> Counted:
     """Count words and n-grams, and write the corpus as numbers to the folder of a training.
 
@@ -903,15 +794,13 @@ def count_corpus(
     corpus
         Files of one sentence per line.
     folder
-        Where everything goes; workers must find it under the same path. What an earlier count finished there is used.
+        Where everything goes; workers must find it under the same path.
     options
         Which n-grams count, how text becomes words, and how frequent is frequent.
     engine
         Where to work; no number depends on it.
     shown
         Shows how far it is.
-    cache
-        Told how many parts were made before.
 
     Raises
     ------
@@ -920,155 +809,43 @@ def count_corpus(
     UsageError
         If the folder cannot be written.
     """
-    count = _Count(corpus, folder, options, engine, shown, cache, folder.parts())
-    vocabulary = count.words()
+    ranges, parts = text_ranges(corpus), folder.parts()
+    read = read_ranges(ranges, parts, options, engine, shown.stage("reading", None, " words"))
+    vocabulary, level = merge_words(parts, len(ranges), folder.numbers(1), options.least_count(1))
+    parts.remove("words")
+    _check_size(corpus, vocabulary.total, options)
+    levels = [level]
+    _check_listed(level, options)
     for order in range(2, options.orders[-1] + 1):
-        count.check_listed()
-        count.ngrams(order)
-    count.check_listed()
-    checksums = {order: count.checksums[order] for order in options.orders}
-    return Counted(vocabulary, count.levels, checksums, count.corpus)
-
-
-@dataclass(slots=True)
-class _Count:
-    """Goes from order to order; what each depends on is what those before it depend on, and a little more."""
-
-    _corpus: Sequence[PathLike]
-    _folder: Folder
-    _options: TrainingOptions
-    _engine: Engine
-    _shown: Bars
-    _cache: Cache
-    _parts: Parts
-    _job: str = ""
-    levels: list[Level] = field(default_factory=list)
-    checksums: dict[int, str] = field(default_factory=dict)
-    corpus: list[tuple[str, str]] = field(default_factory=list)
-
-    def words(self) -> Vocabulary:
-        """Count words."""
-        least = self._options.least_count(1)
-        ranges = text_ranges(self._corpus)
-        found = None
-        # What comes through a pipe can only be compared by reading it.
-        if self._parts.path(_coded(1)).exists() and not any(text.comes_once for text in ranges):
-            tell = self._shown.stage("comparing", len(ranges), " ranges")
-            contents = contents_of(ranges, self._engine, tell)
-            self.corpus = fingerprints(ranges, contents)
-            self._job = job_of(jobs_of(ranges, contents, self._options), least)
-            found = self._finished(1)
-        reused = found is not None and self._is_encoded(1)
-        if reused:
-            self._cache.count(len(ranges), len(ranges))
-        if found is None or not reused:
-            tell = self._shown.stage("reading", None, " words")
-            read = read_ranges(ranges, self._parts, self._options, self._engine, tell)
-            self._cache.count(sum(each.reused for each in read), len(read))
-            self.corpus = fingerprints(ranges, [each.content for each in read])
-            jobs = [each.job for each in read]
-            self._job = job_of(jobs, least)
-            vocabulary, level = merge_words(self._parts, jobs, self._folder.numbers(1), least)
-            self._check_size(vocabulary.total)
-            more: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
-            found = self._write(level, {"total": vocabulary.total}, more)
-            self._finish(1)
-            self._remove("words")
-        self._add_level(1, found)
-        vocabulary = Vocabulary(heap=found.array("heap"), begins=found.array("begins"), total=found.header["total"])
-        vocabulary.check(len(self.levels[0].counts))
-        return vocabulary
-
-    def ngrams(self, order: int) -> None:
-        """Count the n-grams of the next order."""
-        least = self._options.least_count(order)
-        before = job_of(self._job, self.checksums[order - 1])
-        self._job = job_of(before, order, least)
-        source = self._folder.numbers(order - 1).absolute()
+        source = folder.numbers(order - 1).absolute()
         places = source.stat().st_size // 4
-        if (found := self._finished(order)) is not None:
-            self._cache.count(1)
-        else:
-            tell = self._shown.stage(f"counting, order {order}", places, " words")
-            found = self._write(
-                count_order(source, self.levels[-1], least, self._parts, before, self._engine, tell, self._cache.count)
-            )
-        self._remove(f"pairs-{order}", f"sums-{order}")
-        if self._is_encoded(order):
-            self._cache.count(1)
-        else:
-            tell = self._shown.stage(f"encoding, order {order}", places, " words")
-            target = self._folder.numbers(order)
-            encode_order(source, target, order, _level_part(order), self._parts, self._job, self._engine, tell)
-            self._finish(order)
-            self._cache.count(0)
-        self._remove(f"coded-{order}")
-        self._add_level(order, found)
+        tell = shown.stage(f"counting, order {order}", places, " words")
+        level = count_order(source, levels[-1], options.least_count(order), parts, engine, tell)
+        _check_listed(level, options)
+        levels.append(level)
+        tell = shown.stage(f"encoding, order {order}", places, " words")
+        encode_order(source, folder.numbers(order), level, parts, engine, tell)
+    checksums = {order: MappedNumbers(folder.numbers(order)).checksum() for order in options.orders}
+    return Counted(vocabulary, levels, checksums, fingerprints(ranges, [each.content for each in read]))
 
-    def check_listed(self) -> None:
-        """Refuse a vocabulary that has nothing in one of its orders."""
-        for order, count in zip(self._options.orders, self._options.min_count, strict=True):
-            if order <= len(self.levels) and self.levels[order - 1].at_least(count) == 0:
-                what = "word" if order == 1 else f"n-gram of {order} words"
-                if order == 1:
-                    self._folder.remove()  # other text or another least count has other words
-                raise DataError(
-                    f"no {what} was seen {count} times or more, so order {order} is empty; "
-                    f"give more text, or a smaller min-count than {count} for order {order}"
-                )
 
-    def _check_size(self, total: int) -> None:
-        if total > self._options.window:
-            return
-        if not self._parts.path(_coded(1)).exists():  # of earlier text, such as a pipe that has nothing this time
-            self._folder.remove()
-        names = ", ".join(map(name_of, self._corpus))
-        if total == 0:
-            raise DataError(f"{names} has no words; give text, one sentence per line")
+def _check_size(corpus: Sequence[PathLike], total: int, options: TrainingOptions) -> None:
+    names = ", ".join(map(name_of, corpus))
+    if total == 0:
+        raise DataError(f"{names} has no words; give text, one sentence per line")
+    if total <= options.window:
         raise DataError(
-            f"{names} has {total} words, no more than the window of {self._options.window}; "
+            f"{names} has {total} words, no more than the window of {options.window}; "
             "give more text, or a smaller window"
         )
 
-    def _finished(self, order: int) -> ArrayFile | None:
-        return self._parts.finished(_level_part(order), self._job)
 
-    def _is_encoded(self, order: int) -> bool:
-        found = self._parts.finished(_coded(order), self._job)
-        if found is not None:
-            self.checksums[order] = found.header["checksum"]
-        return found is not None
-
-    def _write(
-        self, level: Level, header: Mapping[str, Any] | None = None, more: Mapping[str, NDArray[Any]] | None = None
-    ) -> ArrayFile:
-        arrays: dict[str, NDArray[Any]] = {"counts": level.counts, "firsts": level.firsts, "seconds": level.seconds}
-        self._parts.write(_level_part(level.order), self._job, header or {}, {**arrays, **(more or {})})
-        return self._parts.open(_level_part(level.order), self._job)
-
-    def _finish(self, order: int) -> None:
-        """Note that an order is there as numbers."""
-        self.checksums[order] = MappedNumbers(self._folder.numbers(order)).checksum()
-        self._parts.write(_coded(order), self._job, {"checksum": self.checksums[order]}, {})
-
-    def _add_level(self, order: int, found: ArrayFile) -> None:
-        counts, firsts, seconds = (found.array(name) for name in ("counts", "firsts", "seconds"))
-        level = Level(order=order, counts=counts, firsts=firsts, seconds=seconds)
-        level.check(len(self.levels[-1].counts) if self.levels else 0)
-        self.levels.append(level)
-
-    def _remove(self, *names: str) -> None:
-        """Remove parts that are no longer needed."""
-        for name in names:
-            for part in self._folder.path.glob(f"{name}-*"):
-                part.unlink(missing_ok=True)
-
-
-def _level_part(order: int) -> str:
-    """Return the name of the part with an order's n-grams."""
-    return f"level-{order}"
-
-
-def _coded(order: int) -> str:
-    """Return the name of the part whose numbers are the text as an order's n-grams."""
-    return f"order-{order}"
+def _check_listed(level: Level, options: TrainingOptions) -> None:
+    """Refuse a vocabulary that has nothing in one of its orders."""
+    least = dict(zip(options.orders, options.min_count, strict=True)).get(level.order)
+    if least is not None and level.at_least(least) == 0:
+        what = "word" if level.order == 1 else f"n-gram of {level.order} words"
+        raise DataError(
+            f"no {what} was seen {least} times or more, so order {level.order} is empty; "
+            f"give more text, or a smaller min-count than {least} for order {level.order}"
+        )

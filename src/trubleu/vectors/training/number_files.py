@@ -1,14 +1,12 @@
-"""Files of numbers between the stages of counting, written atomically and labelled with their inputs.
+"""Files of numbers between the stages of counting, written atomically.
 
-Workers write parts into one folder, which must have the same path on all of them. A part is a file of arrays whose
-header has the ``job``, a hash of everything it depends on; some have a file of numbers beside them. A part of the same
-job, with valid checksums and sealed with the key, is reused.
+Workers write parts into one folder, which must have the same path on all of them. A part is a file of arrays, sealed
+with the key; some have a file of numbers beside them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import mmap
 import platform
 import secrets
@@ -36,7 +34,7 @@ NO_ENTRY: Final = 2**32 - 2
 SENTENCE_END: Final = 2**32 - 1
 """Follows the last word of each sentence."""
 
-PART: Final = Kind(magic=b"TBcount\n", version=2, name="part of a count", remedy="remove it")
+PART: Final = Kind(magic=b"TBcount\n", version=2, name="part of a count", remedy="train again")
 
 _CHUNK: Final = 1 << 22  # numbers per chunk
 _SUMMED: Final = 1 << 24  # numbers per checksum step
@@ -70,11 +68,6 @@ class MappedNumbers:
         return found.hexdigest()
 
 
-def checksum_of(path: Path) -> str:
-    """Return the checksum of a file of numbers; an empty file cannot be mapped."""
-    return MappedNumbers(path).checksum() if path.stat().st_size else "no numbers"
-
-
 def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int = 0) -> Iterator[Numbers]:
     """Yield numbers of a file in chunks, each followed by up to ``overlap`` numbers of the next.
 
@@ -96,17 +89,6 @@ def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int
         file.release()
 
 
-def job_of(*depends_on: object) -> str:
-    """Return a hash of everything that a job depends on.
-
-    Examples
-    --------
-    >>> job_of("13a", 5) == job_of("13a", 5), job_of("13a", 5) == job_of("13a", 6)
-    (True, False)
-    """
-    return hashlib.blake2b(json.dumps(depends_on).encode(), digest_size=32).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a count in the folder of a training run, as workers find it.
@@ -116,7 +98,7 @@ class Parts:
     folder
         Where they are.
     key
-        Seals them; those of other keys are not used.
+        Seals them.
     """
 
     folder: str
@@ -144,48 +126,18 @@ class Parts:
         """Return the file of numbers beside a part."""
         return Path(self.folder, f"{name}.ids")
 
-    def finished(self, name: str, job: str) -> ArrayFile | None:
-        """Return a part if it belongs to the same job, is sealed with the key, and is undamaged.
-
-        Parameters
-        ----------
-        name
-            The part; its numbers, if it has any, lie beside it.
-        job
-            What it depends on.
-        """
-        if not self.path(name).exists():
-            self.check_reachable()
-            return None
-        try:
-            file = ArrayFile(self.path(name), PART, key=self.key)
-            for array in file.lengths:
-                file.array(array)
-            if (file.header["part"], file.header["job"]) != (name, job):
-                return None
-            if "checksum" in file.header and checksum_of(self.numbers(name)) != file.header["checksum"]:
-                return None
-        except (DataError, OSError, ValueError, KeyError):  # ValueError for truncated numbers
-            return None
-        return file
-
-    def open(self, name: str, job: str) -> ArrayFile:
-        """Open a part of this job.
+    def open(self, name: str) -> ArrayFile:
+        """Open a part.
 
         Raises
         ------
         DataError
-            If it cannot be read, or was replaced since.
+            If it cannot be read.
         """
-        part = ArrayFile(self.path(name), PART, key=self.key)
-        if (part.header.get("part"), part.header.get("job")) != (name, job):
-            raise DataError(
-                f"{self.path(name)} was replaced by another count; run only one training at a time in that folder"
-            )
-        return part
+        return ArrayFile(self.path(name), PART, key=self.key)
 
-    def write(self, name: str, job: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write a part; its numbers must have been written before.
+    def write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write a part.
 
         Raises
         ------
@@ -194,11 +146,17 @@ class Parts:
         """
         path = self.path(name)
         try:
-            write_arrays(path, PART, {"part": name, "job": job, **header}, arrays, key=self.key)
+            write_arrays(path, PART, {}, arrays, key=self.key)
         except DataError as error:
             if isinstance(error.__cause__, OSError):
                 raise _unwritable(path, error.__cause__) from error
-            raise UsageError(f"{error}; continue with --resume") from error
+            raise UsageError(str(error)) from error
+
+    def remove(self, *kinds: str) -> None:
+        """Remove the parts whose names begin with one of these words."""
+        for kind in kinds:
+            for part in Path(self.folder).glob(f"{kind}*"):
+                part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -241,4 +199,4 @@ def _noticed(path: Path) -> Iterator[None]:
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be written: {error.strerror or error}; make room, and continue with --resume")
+    return UsageError(f"{path} cannot be written: {error.strerror or error}; make room, and train again")

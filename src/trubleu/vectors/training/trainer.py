@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import threading
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from trubleu.errors import BadPartitionsError, DataError, UsageError
+from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
 from trubleu.execution.progress import Bars
@@ -26,7 +28,6 @@ from trubleu.vectors.store import PRECISIONS, VectorStore
 from trubleu.vectors.training.checkpoint import Folder, State
 from trubleu.vectors.training.counts import comes_once, contents_of, count_corpus, fingerprints, spell, text_ranges
 from trubleu.vectors.training.model import Material, Model
-from trubleu.vectors.training.number_files import job_of
 from trubleu.vectors.training.options import TrainingOptions
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def train_vectors(
     r"""Train vectors of words and n-grams from text, and write them to a store.
 
     The corpus is read once and need not fit into memory. Ctrl-C, a full disk or a lost machine costs at most the work
-    since the last checkpoint, which is written after every epoch and on Ctrl-C; during counting, a few seconds of work.
+    since the last checkpoint, which is written after counting, after every epoch and on Ctrl-C.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def train_vectors(
         What the vectors depend on.
     resume
         Continue from the checkpoint of an earlier call with the same files, which are compared byte by byte, and the
-        same options, or a count that was interrupted.
+        same options.
     threads
         How many to use; all cores if not given. With one, the same text, options and seed give the same bytes.
     dtype
@@ -145,14 +146,14 @@ def train_vectors(
     folder = Folder(out, cache)
     run = _Run(corpus, out, options, folder, workers, dtype, progress or Bars(quiet=True))
     with cache.checked(), folder.locked(resume=resume):
-        if resume and folder.has_checkpoint():
+        if resume:
             folder.check_options(options)
             run.compare(engine or InThisProcess())
             state, matrices = folder.read(options, run.known)
             models = 1 if options.mode == "joint" else len(options.orders)
             cache.count(state.model * options.epochs + state.epoch % options.epochs, models * options.epochs)
         else:
-            run.count(engine or InThisProcess(), cache, resume=resume)
+            run.count(engine or InThisProcess())
             state, matrices = State(), None
         if after_counting is not None:
             after_counting()
@@ -198,29 +199,18 @@ class _Run:
         tell = self.shown.stage("comparing", len(ranges), " ranges")
         self.known = fingerprints(ranges, contents_of(ranges, engine, tell))
 
-    def count(self, engine: Engine, cache: Cache, *, resume: bool) -> None:
+    def count(self, engine: Engine) -> None:
         """Count words and n-grams, and write the first checkpoint."""
         folder = self.folder
-        if not resume:
-            folder.begin()
+        folder.begin()
         try:
-            counted = count_corpus(self.corpus, folder, self.options, engine, self.shown, cache)
-        except KeyboardInterrupt as stop:
-            if folder.sweep():
-                raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+            counted = count_corpus(self.corpus, folder, self.options, engine, self.shown)
+        except BaseException:
             folder.remove()
             raise
-        except BadPartitionsError as error:  # the other partitions are finished and will be reused
-            raise BadPartitionsError(f"{error}; repair that, and continue with --resume", error.partitions) from error
-        except DataError as error:
-            if folder.sweep():
-                raise DataError(f"{error}; continue with --resume") from error
-            folder.remove()
-            raise
-        finally:
-            folder.sweep()
         self.known = counted.corpus
-        folder.training = job_of(self.options.to_dict(), self.known)
+        identity = json.dumps([self.options.to_dict(), self.known])
+        folder.training = hashlib.blake2b(identity.encode(), digest_size=32).hexdigest()
         folder.write_vocabulary(counted.vocabulary, counted.levels, counted.checksums)
         folder.write(self.options, self.known, State())
         folder.tidy(self.options.orders)
@@ -233,7 +223,6 @@ class _Run:
         """Train all models from a state on, and write the store."""
         vocabulary, levels = self.folder.read_vocabulary()
         materials = _materials(self.folder, levels, self.options)
-        self.folder.check_fits(state, matrices, [_shape(material, self.options) for material in materials])
         while state.model < len(materials):
             model = Model.build(materials[state.model], self.options, matrices)
             matrices = None
@@ -349,12 +338,6 @@ def _interrupts() -> Iterator[threading.Event]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, usual)
-
-
-def _shape(material: Material, options: TrainingOptions) -> tuple[int, int, int]:
-    """Return the number of rows of both matrices of a model, and the number of blocks of its corpus."""
-    entries = len(material.counts)
-    return entries, material.listed[0] if options.output == "words" else entries, material.blocks
 
 
 def _all_vectors(folder: Folder, rows: Sequence[int], dimensions: int) -> Rows:

@@ -54,6 +54,17 @@
     document.querySelectorAll(".keys").forEach((keys) => { keys.hidden = false; });
     document.querySelector("[data-keys]")?.setAttribute("aria-pressed", String(keysOn()));
     tellOrder();
+    place();
+  }
+
+  // Where texts are longer than their box, the last thing said and the response are seen first, and a little of what
+  // was said before.
+  function place() {
+    const box = document.querySelector(".reading");
+    if (!box || box.querySelector(".warning, .earlier")) return;
+    const said = box.querySelector(".chat li:last-child") ?? box.querySelector(".responses");
+    const top = said.getBoundingClientRect().top - box.querySelector(".progress").getBoundingClientRect().bottom;
+    box.scrollTop += Math.max(0, top - 28);
   }
 
   function show(page, address) {
@@ -207,6 +218,7 @@
   // What opens is seen whole, and a tap beside the reasons closes them.
   document.addEventListener("toggle", (event) => {
     if (!event.target.open || !event.target.closest("form[data-answer]")) return;
+    if (event.target.matches(".comment")) place();
     form().querySelector(".actions").scrollIntoView({ block: "nearest" });
     event.target.lastElementChild.scrollIntoView({ block: "nearest" });
   }, true);
