@@ -271,7 +271,8 @@ class IndexOptions:
         ValueError, TypeError, KeyError
             If it lacks a field, or has one that cannot be.
         """
-        options = record(cls, found)
+        # The first format stored only the tokenizer's name, before tokenizers had versions.
+        options = record(cls, {"tokenizer": found["tokenize"], **found})
         return replace(options, stop_words=texts(options.stop_words))
 
     @property
