@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import trubleu
@@ -60,6 +60,16 @@ def segments(draw: st.DrawFn) -> tuple[str, list[str], list[float] | None]:
     importance=st.sampled_from(("vector", "corpus", "none")),
     characters=st.booleans(),
     lowercase=st.booleans(),
+)
+# Two words are equally similar to one, but do not weigh the same: the first is aligned.
+@example(
+    corpus=[("", [""], None), ("", [""], None), ("b ", ["a e.g. "], None), ("", ["a sat."], None)],
+    order=1,
+    beta=2.0,
+    shift=0.15,
+    importance="corpus",
+    characters=False,
+    lowercase=False,
 )
 def test_it_is_its_plain_statement(
     corpus: list[tuple[str, list[str], list[float] | None]],

@@ -7,6 +7,7 @@ import os
 import re
 from abc import abstractmethod
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self
@@ -17,15 +18,9 @@ from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import base_name, is_file, is_remote, modified
-from trubleu.metrics.base import (
-    AnyReferences,
-    check_flag,
-    check_order,
-    whole_references,
-)
-from trubleu.metrics.matching import ReferenceWords, Stemming, TextMetric, TextPairs, copy_of_order
+from trubleu.metrics.base import AnyReferences, whole_references
+from trubleu.metrics.matching import ReferenceWords, Stemming, TextPairs, WordMetric
 from trubleu.native import kernels, resolve_threads
-from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,29 +135,16 @@ class Learned(NamedTuple):
         return cls(counts.without_rare(), counts.digest())
 
 
-class LearningMetric(TextMetric):
-    """A metric that weights n-grams by their counts in all references, or in another corpus.
+@dataclass(kw_only=True, eq=False, repr=False)
+class LearningMetric(WordMetric):
+    """A metric that weights n-grams by their counts in all references, or in another corpus."""
 
-    Parameters
-    ----------
-    order
-        The longest n-grams.
-    tokenize, lowercase
-        As for `Bleu`.
-    corpus
-        What to learn from in place of the references that outputs are scored against.
-    """
-
-    uses_weights: ClassVar[bool] = False
-    family: ClassVar[str]
     counted: ClassVar[Counted]
 
-    def __init__(self, order: int, tokenize: Spec, lowercase: bool, corpus: Corpus | None) -> None:
-        self.order = check_order(order)
-        self.name = f"{self.family}-{order}"
-        self.tokenizer = tokenizer(tokenize)
-        self.lowercase = check_flag("lowercase", lowercase)
-        self._corpus = None if corpus is None else _Corpus(corpus)
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
+        self._corpus: _Corpus | None = None
         self._stemming: Stemming | None = None
         self._learned: Learned | None = None
 
@@ -273,11 +255,20 @@ class Part(NamedTuple):
 
 
 class WeightedNgramMetric(LearningMetric):
-    """A metric with statistics of weighted n-grams: NIST, CIDEr and CIDEr-D."""
+    """A metric with statistics of weighted n-grams: NIST, CIDEr and CIDEr-D.
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another maximum n-gram length."""
-        return copy_of_order(self, order)
+    Parameters
+    ----------
+    order, tokenize, lowercase
+        As for `WordMetric`.
+    corpus
+        What to learn from in place of the references that outputs are scored against.
+    """
+
+    # Not a dataclass: a field of this name would hide the method `corpus`.
+    def __init__(self, order: int, tokenize: Spec, lowercase: bool, corpus: Corpus | None) -> None:
+        super().__init__(order, tokenize=tokenize, lowercase=lowercase)
+        self._corpus = None if corpus is None else _Corpus(corpus)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return a row of statistics per segment; n-grams are weighted by all references given here."""

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import UsageError
-from trubleu.metrics.base import (
-    AnyReferences,
-    Metric,
-    check_flag,
-    check_order,
-    check_smoothing,
-    smoothing_text,
-)
+from trubleu.metrics.base import AnyReferences, Metric, check_smoothing, smoothing_text
 from trubleu.metrics.bleu import Counts, bleu
-from trubleu.metrics.matching import TextMetric, TextPairs, copy_of_order, mean_score
+from trubleu.metrics.matching import TextPairs, WordMetric, mean_score
 from trubleu.native import kernels, resolve_threads
-from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
     from trubleu.signature import Signature
-    from trubleu.text.tokenizers import Spec
 
 
-class _Diversity(TextMetric):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Diversity(WordMetric):
     """Base of metrics that compare outputs with each other; statistics depend on all outputs, not on references."""
 
-    uses_weights: ClassVar[bool] = False
     among_outputs: ClassVar[bool] = True
-    family: ClassVar[str]
 
     @property
     def learns(self) -> bool:
@@ -48,20 +39,10 @@ class _Diversity(TextMetric):
             "leave it out"
         )
 
-    def __init__(self, order: int, tokenize: Spec, lowercase: bool) -> None:
-        self.order = check_order(order)
-        self.name = f"{self.family}-{order}"
-        self.tokenizer = tokenizer(tokenize)
-        self.lowercase = check_flag("lowercase", lowercase)
-
     def _words(self, given: TextPairs) -> kernels.WordTexts:
         lines, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
         options = kernels.Options(native, lowercase, 1, "counts", "closest", False)
         return kernels.WordTexts(lines, options, 0, len(lines), None, resolve_threads(given.threads, len(lines)))
-
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another n-gram length."""
-        return copy_of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the first column over the second, in percent, per row of summed statistics; 0 for an empty sum."""
@@ -73,6 +54,7 @@ class _Diversity(TextMetric):
         return self._signed(none, lowercase=self.lowercase, tok=self.tokenizer.name)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Distinct(_Diversity):
     """distinct-N: the percentage of distinct n-grams among all n-grams of the outputs.
 
@@ -95,8 +77,7 @@ class Distinct(_Diversity):
 
     family: ClassVar[str] = "distinct"
 
-    def __init__(self, order: int = 2, *, tokenize: Spec = "13a", lowercase: bool = False) -> None:
-        super().__init__(order, tokenize, lowercase)
+    order: int = field(default=2, kw_only=False)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the contribution of each output to the number of distinct n-grams, and its number of n-grams."""
@@ -105,6 +86,7 @@ class Distinct(_Diversity):
         return rows
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SelfBleu(_Diversity):
     """self-BLEU: the mean BLEU of each output against all other outputs; lower is more diverse.
 
@@ -130,17 +112,13 @@ class SelfBleu(_Diversity):
     higher_is_better: ClassVar[bool] = False
     family: ClassVar[str] = "self-bleu"
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        smoothing: str = "floor",
-        smoothing_value: float | None = None,
-    ) -> None:
-        super().__init__(order, tokenize, lowercase)
-        self.smoothing, self.smoothing_value = check_smoothing(smoothing, smoothing_value)
+    smoothing: str = "floor"
+    smoothing_value: float | None = None
+
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
+        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the BLEU of each output against all others, on 0 to 1, and 1."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.metrics.base import (
-    AnyReferences,
-    check_flag,
-    check_order,
-    check_share,
-)
-from trubleu.metrics.matching import TextMetric, TextPairs, check_width, copy_of_order, too_long
+from trubleu.metrics.base import AnyReferences, check_share
+from trubleu.metrics.matching import TextPairs, WordMetric, check_width, too_long
 from trubleu.native import kernels
-from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +19,6 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.signature import Signature
-    from trubleu.text.tokenizers import Spec
 
 SLICE: Final = 256
 """Segments per progress report; long ones take long."""
@@ -34,7 +28,8 @@ MOST_PAIRS: Final = 2**27
 """Maximum word pairs of an output and a reference: half a minute."""
 
 
-class LeBleu(TextMetric):
+@dataclass(kw_only=True, eq=False, repr=False)
+class LeBleu(WordMetric):
     """Corpus-level LeBLEU: fuzzy n-gram matches by character edit distance.
 
     Suited to languages with rich inflection or compounding. The similarity of two n-grams is 1 - d / l, where d is the
@@ -58,16 +53,14 @@ class LeBleu(TextMetric):
     77.77777777777779
     """
 
-    uses_weights: ClassVar[bool] = False
+    family: ClassVar[str] = "lebleu"
 
-    def __init__(
-        self, order: int = 4, *, threshold: float = 0.4, tokenize: Spec = "13a", lowercase: bool = False
-    ) -> None:
-        self.order = check_order(order)
-        self.name = f"lebleu-{order}"
-        self.threshold = check_share("threshold", threshold)
-        self.tokenizer = tokenizer(tokenize)
-        self.lowercase = check_flag("lowercase", lowercase)
+    threshold: float = 0.4
+
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
+        check_share("threshold", self.threshold)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the characters of output and reference, and earnings and n-grams by order."""
@@ -94,10 +87,6 @@ class LeBleu(TextMetric):
             most = max(len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
             if words * most > MOST_PAIRS:
                 raise too_long(references, segment, words, most, f"for {self.name}")
-
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another maximum n-gram length."""
-        return copy_of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return LeBLEU on 0 to 100 for each row of summed statistics."""

@@ -43,16 +43,6 @@ KEPT_BYTES: Final = 1 << 28
 """Size limit of the cache of prepared references; beyond it, they are prepared again for each system."""
 
 
-class _Ordered(Protocol):
-    """A metric that counts n-grams up to an order."""
-
-    name: str
-    order: int
-
-
-OrderedMetric = TypeVar("OrderedMetric", bound=_Ordered)
-
-
 class TextPairs(NamedTuple):
     """Checked outputs and their references, and how to work on them.
 
@@ -174,17 +164,9 @@ class Matching:
         return given.rows(options.columns, rows_of)
 
 
-def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
-    """Return a copy of a metric with another order, also in its name."""
-    other = copy(metric)
-    other.order = check_order(order)
-    other.name = f"{metric.name.rpartition('-')[0]}-{order}"
-    return other
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class NgramMetric(TextMetric):
-    """A metric with statistics of the n-grams that outputs and references share.
+class WordMetric(TextMetric):
+    """A metric of words and n-grams up to an order.
 
     Parameters
     ----------
@@ -194,9 +176,6 @@ class NgramMetric(TextMetric):
         A tokenizer's name (see `trubleu.text.names`), or a callable from a text to tokens.
     lowercase
         Lower-case all texts first.
-    reference_length
-        Which reference sets the length of a segment: ``closest`` (ties to the shorter), ``shortest``, ``longest`` or
-        ``average``.
     """
 
     uses_weights: ClassVar[bool] = False
@@ -205,15 +184,40 @@ class NgramMetric(TextMetric):
     order: int = field(default=4, kw_only=False)
     tokenize: Spec = "13a"
     lowercase: bool = False
-    reference_length: str = "closest"
 
     def __post_init__(self) -> None:
         """Validate the options."""
         self.name = f"{self.family}-{check_order(self.order)}"
         self.tokenizer = tokenizer(self.tokenize)
+        check_flag("lowercase", self.lowercase)
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for another maximum n-gram length, also in its name."""
+        other = copy(self)
+        other.order = check_order(order)
+        other.name = f"{self.name.rpartition('-')[0]}-{order}"
+        return other
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NgramMetric(WordMetric):
+    """A metric with statistics of the n-grams that outputs and references share.
+
+    Parameters
+    ----------
+    reference_length
+        Which reference sets the length of a segment: ``closest`` (ties to the shorter), ``shortest``, ``longest`` or
+        ``average``.
+    """
+
+    reference_length: str = "closest"
+
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
         self.matching = Matching(
             tokenizer=self.tokenizer,
-            lowercase=check_flag("lowercase", self.lowercase),
+            lowercase=self.lowercase,
             order=self.order,
             credit="counts",
             reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
@@ -221,7 +225,7 @@ class NgramMetric(TextMetric):
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length."""
-        other = copy_of_order(self, order)
+        other = super().with_order(order)
         other.matching = replace(self.matching, order=order)
         return other
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from trubleu.errors import CountedWarning
 from trubleu.metrics.base import (
@@ -13,7 +13,7 @@ from trubleu.metrics.base import (
     check_order,
     reference_number,
 )
-from trubleu.metrics.matching import TextMetric, TextPairs, copy_of_order, mean_score
+from trubleu.metrics.matching import TextMetric, TextPairs, mean_score
 from trubleu.native import kernels
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -93,9 +93,9 @@ class Rouge(_Rouge):
         self.name = f"rouge-{order}"
         self.stem = check_flag("stem", stem)
 
-    def with_order(self, order: int) -> Self:
+    def with_order(self, order: int) -> Rouge:
         """Return the same metric for another n-gram length."""
-        return copy_of_order(self, order)
+        return Rouge(order, stem=self.stem)
 
 
 class RougeL(_Rouge):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from copy import copy
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
@@ -21,7 +21,6 @@ from trubleu.metrics.base import (
     check_choice,
     check_flag,
     check_number,
-    check_order,
     whole_references,
 )
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, slices
@@ -106,6 +105,7 @@ class SegmentParts(NamedTuple):
     reference_weights: tuple[tuple[float, ...], ...]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TruBleu(LearningMetric):
     """The mean over segments of the similarity to good references, reduced by the similarity to bad ones.
 
@@ -153,31 +153,30 @@ class TruBleu(LearningMetric):
     family: ClassVar[str] = "trubleu"
     counted: ClassVar[Counted] = "segments"
 
-    def __init__(
-        self,
-        order: int = ORDER,
-        *,
-        vectors: AnySource = "ready",
-        tokenize: Spec = "words",
-        lowercase: bool = True,
-        beta: float = 2.0,
-        shift: float = 0.15,
-        importance: str = "vector",
-        characters: bool = True,
-        no_positive: str = "error",
-        unrated_as: float | None = None,
-    ) -> None:
-        super().__init__(order, tokenize, lowercase, None)
+    order: int = field(default=ORDER, kw_only=False)
+    vectors: AnySource = "ready"
+    tokenize: Spec = "words"
+    lowercase: bool = True
+    beta: float = 2.0
+    shift: float = 0.15
+    importance: str = "vector"
+    characters: bool = True
+    no_positive: str = "error"
+    unrated_as: float | None = None
+
+    def __post_init__(self) -> None:
+        """Validate the options and open the vectors."""
+        super().__post_init__()
         self._name_order()
-        self.beta = check_number("beta", beta, "a number above 0", lambda value: 0 < value < math.inf)
-        self.shift = check_number("shift", shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
-        self.importance = check_choice("importance", importance, IMPORTANCES)
-        self.characters = check_flag("characters", characters)
-        self.policy = WeightPolicy.checked(no_positive, unrated_as)
-        source = as_source(vectors)
+        self.beta = check_number("beta", self.beta, "a number above 0", lambda value: 0 < value < math.inf)
+        self.shift = check_number("shift", self.shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
+        check_choice("importance", self.importance, IMPORTANCES)
+        check_flag("characters", self.characters)
+        self.policy = WeightPolicy.checked(self.no_positive, self.unrated_as)
+        self.vectors = source = as_source(self.vectors)
         if source.orders is not None and 1 not in source.orders:
             raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")
-        if importance == "vector" and not has_lengths(source):
+        if self.importance == "vector" and not has_lengths(source):
             raise UsageError(
                 f"{source.name} holds vectors that all have the length 1, so they do not tell how much a word weighs; "
                 "use importance=corpus or importance=none, or vectors that were not normalised"
@@ -200,8 +199,7 @@ class TruBleu(LearningMetric):
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length."""
-        other = copy(self)
-        other.order = check_order(order)
+        other = super().with_order(order)
         other._name_order()  # noqa: SLF001 - it is one of us
         return other
 

@@ -306,7 +306,6 @@ void keys_of_row(const float *rows, size_t stride, double weight, const double *
 void keys_of_row(size_t n, const float *rows, size_t stride, double weight, const double *weights, size_t count,
                  int32_t *keys) {
     switch (n) {
-        case 1: return keys_of_row<1>(rows, stride, weight, weights, count, keys);
         case 2: return keys_of_row<2>(rows, stride, weight, weights, count, keys);
         case 3: return keys_of_row<3>(rows, stride, weight, weights, count, keys);
         case 4: return keys_of_row<4>(rows, stride, weight, weights, count, keys);
@@ -332,7 +331,11 @@ void SegmentScorer::fill_keys(size_t n, size_t position, int32_t *keys) {
     // Whole vectors at a time; what lies behind the last n-gram is overwritten.
     window_.resize(padded(count));
     int32_t *to = width == count ? keys : window_.data();
-    keys_of_row(n, rows, stride_, left_.weights[n][position], right_.weights[n].data(), padded(count), to);
+    if (n == 1) {
+        // The cosine itself: multiplied by weights and divided again, equal ones could differ.
+        const float *cosine = cosines(left_.places[position], 0);
+        for (size_t j = 0; j < count; ++j) to[j] = std::min(key_of(cosine[right_.places[j]]), key_of(largest_of_unequal));
+    } else keys_of_row(n, rows, stride_, left_.weights[n][position], right_.weights[n].data(), padded(count), to);
     if (width < count)
         for (size_t j = 0; j < width; ++j) keys[j] = window_[matcher_.columns[j]];
     std::fill(keys + width, keys + padded(width), taken);

@@ -3,8 +3,7 @@
 from trubleu.rating.carry import Carried, carry
 from trubleu.rating.config import Question, StudyConfig, config_text, default_config_text, parse_config, read_config
 from trubleu.rating.export import Exported, export_study
-from trubleu.rating.import_answers import Imported, ImportedRatings, import_answers
-from trubleu.rating.import_ratings import import_ratings
+from trubleu.rating.import_ratings import Imported, ImportedRatings, import_answers, import_ratings
 from trubleu.rating.items import Item, output_items, parse_pairs, read_items, read_segments
 from trubleu.rating.model_rater import ModelOptions, ModelRun, rate_with_model
 from trubleu.rating.plan import Plan, make_plan

@@ -16,7 +16,7 @@ from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import name_of
 from trubleu.files.writer import atomic_writer
-from trubleu.rating.import_answers import Imported
+from trubleu.rating.import_ratings import Imported
 from trubleu.rating.items import POINTS
 from trubleu.rating.secret import draw
 

@@ -10,7 +10,7 @@ one rater, then items by number. This avoids deadlocks.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, select
 
@@ -59,32 +59,6 @@ _SET_ITEM = (
 )
 
 
-class Answer(NamedTuple):
-    """An answer to an item, reduced to what determines whether it counts."""
-
-    id: int
-    item: int
-    rater: int
-    counted: bool
-    excluded: bool
-
-
-def chosen(answers: Sequence[Answer], wanted: int) -> set[int]:
-    """Return the raters whose answers to an item count.
-
-    Counted answers keep counting within the quota; the remaining quota goes to the oldest of the others.
-
-    Examples
-    --------
-    >>> answers = [Answer(1, 7, 1, True, True), Answer(2, 7, 2, True, False), Answer(3, 7, 3, False, False)]
-    >>> chosen(answers, wanted=2)
-    {2, 3}
-    """
-    allowed = [answer for answer in answers if not answer.excluded]
-    by_right = sorted(allowed, key=lambda answer: (not answer.counted, answer.id))
-    return {answer.rater for answer in by_right[:wanted]}
-
-
 def settle(connection: Connection, numbers: Iterable[int], *, now: int) -> None:
     """Update which answers to some items count, and the counters of the items; log each change.
 
@@ -109,14 +83,17 @@ def lock_items(connection: Connection, numbers: Iterable[int]) -> None:
 
 def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
     rows = connection.execute(_LOCK, {"items": numbers}).all()
-    answers: defaultdict[int, list[Answer]] = defaultdict(list)
+    answers: defaultdict[int, list[Any]] = defaultdict(list)
     never = "" if get_meta(connection, MODELS_COUNT) == "true" else MODEL
     for row in connection.execute(_ANSWERS, {"items": numbers, "never": never}):
-        answers[row.item].append(Answer(*row))
+        answers[row.item].append(row)
     leases = {item: count for item, count in connection.execute(_LEASES, {"items": numbers})}  # noqa: C416 - rows, not pairs
     changed_ratings, changed_items, entries = [], [], []
     for item in rows:
-        counts = chosen(answers[item.id], item.wanted) if item.role == "item" else set()
+        # Counted answers keep counting within the quota; the remaining quota goes to the oldest of the others.
+        allowed = [answer for answer in answers[item.id] if not answer.excluded and item.role == "item"]
+        by_right = sorted(allowed, key=lambda answer: (not answer.counted, answer.id))
+        counts = {answer.rater for answer in by_right[: item.wanted]}
         for answer in answers[item.id]:
             if answer.counted == (answer.rater in counts):
                 continue
