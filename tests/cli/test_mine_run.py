@@ -204,31 +204,18 @@ def test_search_that_finds_nothing(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "options", "note"),
+    ("message", "options"),
     [
-        (
-            "match",
-            ["--response", "", "--epsilon", "0"],
-            "0 with alpha 0.5 and epsilon 0, as no response shares a word that weighs something with yours; raise",
-        ),
-        ("match", ["--response", "zzz", "--alpha", "1"], "something with yours; lower --alpha"),
-        ("match", ["--response", "zzz", "--alpha", "1", "--epsilon", "0"], "yours; lower --alpha and raise --epsilon"),
-        (
-            "the ?",
-            ["--response", "we won", "--variant", "robertson"],
-            "0, as the words of 'the ?' are in too many messages of chat.index to weigh anything with --variant rob",
-        ),
-        (
-            "station",
-            ["--response", "TWO streets  from here"],
-            "'station' was answered in chat.index by nothing else than your response, which is left out",
-        ),
+        ("match", ["--response", "", "--epsilon", "0"]),
+        ("match", ["--response", "zzz", "--alpha", "1"]),
+        ("the ?", ["--response", "we won", "--variant", "robertson"]),
+        ("station", ["--response", "TWO streets  from here"]),
     ],
 )
-def test_search_that_finds_what_counts_nothing(run: Run, message: str, options: list[str], note: str) -> None:
+def test_search_that_finds_what_counts_nothing(run: Run, message: str, options: list[str]) -> None:
     code, out, err = run("mine", "search", "chat.index", message, *options)
     assert (code, err) == (0, "")
-    assert note in out.splitlines()[-1]
+    assert out.splitlines()[-1].startswith("every score is 0, or only your own response was found, which is left out; ")
 
 
 RUN = ["mine", "run", "chat.index", "--seeds", "seeds.jsonl"]

@@ -287,7 +287,7 @@ def test_the_same_references_give_the_same_bytes(path: Path, tmp_path: Path) -> 
 def test_the_layout_is_the_documented_one(path: Path) -> None:
     data = path.read_bytes()
     magic, checksum, version, length = struct.unpack_from("<8sQII", data)
-    assert (magic, version) == (b"\x89TBP\r\n\x1a\n", 1)
+    assert (magic, version) == (b"\x89TBP\r\n\x1a\n", 2)
     header = json.loads(data[24 : 24 + length])
     start = -(-(24 + length) // 64) * 64
     assert kernels.checksum(np.frombuffer(data[16:start], np.uint8)) == checksum
@@ -354,12 +354,12 @@ def test_a_foreign_file(tmp_path: Path) -> None:
     assert message(lambda: References.read(path)) == f"{path} is not a prepared file; {REMEDY}"
 
 
-@pytest.mark.parametrize(("version", "age"), [(2, "a newer"), (2**32 - 1, "a newer"), (0, "an older")])
+@pytest.mark.parametrize(("version", "age"), [(3, "a newer"), (2**32 - 1, "a newer"), (1, "an older")])
 def test_another_version(path: Path, version: int, age: str) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:16] + struct.pack("<I", version) + content[20:])
     assert message(lambda: References.read(path)) == (
-        f"{path} was made by {age} TruBLEU (its format is {version}, this one reads 1); use that one, or {REMEDY}"
+        f"{path} was made by {age} TruBLEU (its format is {version}, this one reads 2); use that one, or {REMEDY}"
     )
 
 
@@ -377,6 +377,7 @@ def test_a_damaged_part_is_noticed_when_it_is_first_used(path: Path) -> None:
         "contexts_rows": lambda opened: opened.contexts,
         "ids": lambda opened: opened.prepare(),
         "token_table": lambda opened: scores(opened, ("bleu-4",)),
+        "filter": lambda opened: scores(opened, ("bleu-4",)),
     }
     for name, use in uses.items():
         damaged = content.copy()
@@ -387,7 +388,7 @@ def test_a_damaged_part_is_noticed_when_it_is_first_used(path: Path) -> None:
             f"{path} was altered or damaged (the checksum of {name} does not fit); copy it again, or {REMEDY}"
         )
         for other, fine in uses.items():
-            if other not in (name, "ids", "token_table", "reference_begins") and name != "reference_begins":
+            if other not in (name, "ids", "token_table", "filter", "reference_begins") and name != "reference_begins":
                 fine(opened)
 
 

@@ -428,16 +428,12 @@ class TestResume:
         [
             (
                 {"tokenize": "words"},
-                r"the work began with --tokenize 13a and would go on with --tokenize words; continue with the same op",
+                r"the work began with another --tokenize; continue with the same options, or remove the folder",
             ),
-            ({"lowercase": False}, r"began without --keep-case and would go on with --keep-case; "),
-            (
-                {"stop_words": ["we", "you"]},
-                r"with 1 word in --stop-words and would go on with 2 words in --stop-words",
-            ),
-            ({"stop_words": ["you"]}, r"began with 1 word in --stop-words and would go on with others; "),
-            ({"stop_words": []}, r"began with 1 word in --stop-words and would go on without --stop-words; "),
-            ({"shard_triples": 11}, r"began with --shard-triples 10 and would go on with --shard-triples 11; "),
+            ({"lowercase": False}, r"began with another --keep-case; "),
+            ({"stop_words": ["we", "you"]}, r"began with another --stop-words; "),
+            ({"stop_words": []}, r"began with another --stop-words; "),
+            ({"shard_triples": 11}, r"began with another --shard-triples; "),
         ],
     )
     def test_other_options(self, tmp_path: Path, corpus: list[Path], options: dict[str, Any], message: str) -> None:
@@ -452,13 +448,9 @@ class TestResume:
         corpus = tmp_path / "c.tsv"
         corpus.write_text("one\ttwo\n" * 25 + "one\n")
         interrupted(tmp_path / "x", [corpus], columns="message,response")
-        with pytest.raises(
-            UsageError, match=r"the work began with --columns message,response and .* without --columns; "
-        ):
+        with pytest.raises(UsageError, match=r"the work began with another --columns; "):
             Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
-        with pytest.raises(
-            UsageError, match=r"--columns message,response and would go on with --columns response,message"
-        ):
+        with pytest.raises(UsageError, match=r"the work began with another --columns; "):
             Index.build(tmp_path / "x", corpus, columns=["response", "message"], shard_triples=10, resume=True)
         with pytest.warns(CountedWarning, match=r"skipped: 1"):
             index = Index.build(

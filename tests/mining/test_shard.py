@@ -38,6 +38,11 @@ def written(path: Path, triples: Sequence[tuple[str, str, str]], **options: Any)
     return writer.write(path)
 
 
+def words_of(shard: Shard, field: int, row: int) -> list[str]:
+    kernel = shard.kernel()
+    return [kernel.word(number) for number in kernel.bag(field, row).tolist()]
+
+
 @settings(max_examples=60, deadline=None)
 @given(TRIPLES)
 def test_everything_comes_back(tmp_path_factory: pytest.TempPathFactory, triples: list[tuple[str, str, str]]) -> None:
@@ -46,10 +51,10 @@ def test_everything_comes_back(tmp_path_factory: pytest.TempPathFactory, triples
     shard = Shard.open(path)
     shard.check()
     assert shard.info == info
-    assert [(shard.id(row), shard.message(row), shard.response(row)) for row in range(shard.triples)] == triples
+    assert [shard.triple(row) for row in range(shard.triples)] == triples
     for position, field in enumerate(("message", "response"), 1):
         documents = [triple[position].lower().split() for triple in triples]
-        assert [shard.words(shard.bags(field, row)) for row in range(len(triples))] == documents  # type: ignore[arg-type]
+        assert [words_of(shard, position - 1, row) for row in range(len(triples))] == documents
         frequencies = Counter(word for document in documents for word in set(document))
         words = [*frequencies, "nobody"]
         found = shard.frequencies(field, shard.numbers(words))  # type: ignore[arg-type]
@@ -109,7 +114,7 @@ def test_a_shard_has_room_for_so_many(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_callable_tokenizes(tmp_path: Path) -> None:
     written(tmp_path / "a", [("1", "New York, Rio", "x")], tokenize=lambda text: text.split(", "), lowercase=False)
     shard = Shard.open(tmp_path / "a")
-    assert len(shard.bags("message", 0)) == 2
+    assert len(words_of(shard, 0, 0)) == 2
 
 
 def test_rows_that_are_not_there(tmp_path: Path) -> None:
@@ -117,9 +122,7 @@ def test_rows_that_are_not_there(tmp_path: Path) -> None:
     shard = Shard.open(tmp_path / "a")
     for row in (-1, 1):
         with pytest.raises(UsageError, match=f"has 1 triples, so none has the number {row}"):
-            shard.response(row)
-        with pytest.raises(UsageError, match="so none has the number"):
-            shard.bags("message", row)
+            shard.triple(row)
         with pytest.raises(UsageError, match="so none has the number"):
             shard.texts(np.array([0, row]))
 
@@ -135,9 +138,9 @@ def test_many_texts_at_once(tmp_path: Path) -> None:
 def test_reading_goes_on_after_memory_was_given_back(tmp_path: Path) -> None:
     written(tmp_path / "a", [("1", "a", "b")])
     shard = Shard.open(tmp_path / "a")
-    assert shard.message(0) == "a"
+    assert shard.triple(0) == ("1", "a", "b")
     shard.release()
-    assert shard.message(0) == "a"
+    assert shard.triple(0) == ("1", "a", "b")
     assert shard.numbers(["b"]).tolist() == [1]
 
 
@@ -203,8 +206,8 @@ def used(path: Path) -> None:
     for field in ("message", "response"):
         shard.frequencies(field, shard.numbers(["a", "b", "c", "d", "e", "ä", "nobody"]))
     for row in range(shard.triples):
-        shard.words([*shard.bags("message", row), *shard.bags("response", row)])
-        _ = shard.id(row), shard.message(row), shard.response(row)
+        shard.sound(lambda: [words_of(shard, field, row) for field in (0, 1)])  # noqa: B023
+        shard.triple(row)
     for epsilon in (0.0, 0.1):
         search(
             [shard],

@@ -26,7 +26,7 @@ GIVEN = lay_flat(
     [[1.0, 0.5, -0.5], [-1.0, 0.25], [1.0]],
 )
 CHOICE = Choice(credit="products")
-NAMES = ("token_table", "token_begins", "token_bytes", "ids", "id_begins", "reference_begins")
+NAMES = ("token_table", "token_begins", "token_bytes", "ids", "id_begins", "reference_begins", "filter")
 
 
 @pytest.fixture(params=BUILDS)
@@ -143,6 +143,18 @@ def test_a_vocabulary_of_more_than_half_the_table(kernels: Any) -> None:
     assert known > slots // 2
     arrays["token_table"] = np.full(2 * slots, UNKNOWN, dtype=np.uint64)
     assert "too small" in kernels.Prepared(arrays).problem()
+
+
+def test_the_filter_only_saves_time(kernels: Any) -> None:
+    """Where it lets every word pass, words of other segments are looked up, and nothing else changes."""
+    many = [[f"word{i} shared {'x' * (i % 40)}{i}", f"shared word{i}"] for i in range(300)]
+    corpus = lay_flat([f"word{i} shared word{(i * 7) % 300} shared new" for i in range(300)], many)
+    choice = Choice(order=3)
+    arrays = dict(prepare(kernels, corpus, choice).arrays)
+    assert 0 < np.bitwise_count(arrays["filter"]).sum() <= sum(len(text.split()) for row in many for text in row)
+    wanted = from_prepared(kernels, kernels.Prepared(arrays), corpus, choice)
+    arrays["filter"] = np.full_like(arrays["filter"], 2**64 - 1)
+    np.testing.assert_array_equal(from_prepared(kernels, kernels.Prepared(arrays), corpus, choice), wanted)
 
 
 @given(st.data())

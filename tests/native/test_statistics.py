@@ -253,7 +253,7 @@ def test_a_vocabulary_that_grows() -> None:
 
 @pytest.mark.parametrize("known", [65_533, 65_534, 65_535, 65_536, 131_100])
 def test_a_vocabulary_around_65_536_words(known: int) -> None:
-    """Prepared references compare 16 bits of a number while that is enough; those of other words must not count."""
+    """Numbers of words that share their lower 16 bits are other words."""
     words = [f"w{i}" for i in range(known)]
     first = range(0, known, 1_000)
     references = [*([" ".join(words[i : i + 1_000])] for i in first), [" ".join(words[:3])], ["w1 w0 w1"]]

@@ -115,7 +115,7 @@ def test_weighted_statistics_need_weights(kernels: Any) -> None:
         from_prepared(kernels, prepare(kernels, GIVEN, WEIGHTED), GIVEN._replace(weights=None), WEIGHTED)
 
 
-ARRAYS = ("token_table", "token_begins", "token_bytes", "ids", "id_begins", "reference_begins")
+ARRAYS = ("token_table", "token_begins", "token_bytes", "ids", "id_begins", "reference_begins", "filter")
 
 
 def test_the_arrays_are_these(kernels: Any) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from trubleu.mining import Index
+    from trubleu.mining.bm25 import Bm25
 
 
 RUN_EPILOG: Final = """\
@@ -95,6 +96,7 @@ def look(options: argparse.Namespace) -> None:
     messages.
     """
     from trubleu.mining import Index
+    from trubleu.mining.bm25 import Bm25
     from trubleu.render.mining import candidate_tables
 
     path, message = operands(options, "mine search", 'INDEX "A MESSAGE"', 2)
@@ -107,7 +109,7 @@ def look(options: argparse.Namespace) -> None:
     _keep_index(path, options.out)
     index = Index.open(path)
     found = index.search(message, options.response, **chosen)
-    notes = [] if found else [_nothing(index, message, options.response, chosen)]
+    notes = [] if found else [_nothing(index, message, Bm25(options.variant, options.k1, options.b))]
     tables = candidate_tables(
         found,
         notes,
@@ -131,28 +133,17 @@ def _scoring(options: argparse.Namespace) -> dict[str, Any]:
     return chosen
 
 
-def _nothing(index: Index, message: str, response: str | None, chosen: dict[str, Any]) -> str:
+def _nothing(index: Index, message: str, bm25: Bm25) -> str:
     """Explain why a search found nothing."""
-    from trubleu.mining.bm25 import Bm25
     from trubleu.mining.candidates import Explainer
 
     text = repr(one_line(message))
-    bm25 = Bm25(chosen["variant"], chosen["k1"], chosen["b"])
     if not Explainer(index, bm25).known(message):
         return f"no word of {text} is indexed in a message of {index.place}"
-    if not index.search(message, **{**chosen, "top": 1}):
-        return (
-            f"every score is 0, as the words of {text} are in too many messages of {index.place} to weigh anything "
-            f"with --variant {bm25.variant}"
-        )
-    if index.search(message, response, **{**chosen, "top": 1, "alpha": 0.0, "epsilon": 1.0}):
-        alpha, epsilon = chosen["alpha"], chosen["epsilon"]
-        hints = [hint for hint, wanted in (("lower --alpha", alpha == 1), ("raise --epsilon", epsilon == 0)) if wanted]
-        return (
-            f"every score is 0 with alpha {alpha:g} and epsilon {epsilon:g}, as no response shares a word that weighs "
-            f"something with yours; {' and '.join(hints)}"
-        )
-    return f"{text} was answered in {index.place} by nothing else than your response, which is left out"
+    return (
+        "every score is 0, or only your own response was found, which is left out; lower --alpha, raise --epsilon, or "
+        "choose --variant lucene, with which words of more than half of all messages count too"
+    )
 
 
 def _keep_index(index: str, target: str) -> None:

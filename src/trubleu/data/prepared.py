@@ -43,7 +43,7 @@ KIND: Final = Kind(
     # As in PNG: a byte that no text begins with, and line ends that show whether somebody converted them.
     magic=b"\x89TBP\r\n\x1a\n",
     # A tokenizer whose tokens change gets another name in signatures, so that its tokens in a file are not used.
-    version=1,
+    version=2,
     name="a prepared file",
     remedy="prepare the references again with trubleu refs prepare",
 )
@@ -59,6 +59,7 @@ _NUMBERED: Final[_Layout] = {
     "ids": ("<u4", None),
     "id_begins": ("<u8", "references + 1"),
     "reference_begins": ("<u8", "segments + 1"),  # the kernel's, and the offsets of the segments
+    "filter": ("<u8", None),
 }
 _TEXTS: Final[_Layout] = {"texts_bytes": ("|u1", None), "texts_begins": ("<u8", "references + 1")}
 

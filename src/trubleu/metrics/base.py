@@ -300,9 +300,13 @@ def reference_number(references: AnyReferences | None) -> str | None:
     """
     if references is None or isinstance(references, str):
         return references
-    if isinstance(references, References | PreparedReferences):
-        references = whole_references(references)
-    counts = references.reference_counts() if isinstance(references, References) else list(map(len, references))
+    if not isinstance(references, References | PreparedReferences):
+        return _one_number(list(map(len, references)))
+    whole = whole_references(references)
+    return whole.remembered(reference_number, lambda: _one_number(whole.reference_counts()))
+
+
+def _one_number(counts: Sequence[int] | NDArray[np.int64]) -> str:
     if len(counts) == 0:
         return "0"
     low, high = np.min(counts), np.max(counts)

@@ -52,11 +52,15 @@ class Counts(NamedTuple):
                 f"these are not statistics of order {order}: the last axis of their shape {statistics.shape} must be "
                 f"{2 + 2 * order}, or {2 + 3 * order} with weights; score them with the metric that made them"
             )
-        lengths, matches, *totals = np.split(statistics, range(2, statistics.shape[-1], order), axis=-1)
-        return cls(lengths[..., 0], lengths[..., 1], matches, totals[0], totals[-1])
+        matches, totals = statistics[..., 2 : 2 + order], statistics[..., 2 + order : 2 + 2 * order]
+        weighted = statistics.shape[-1] > 2 + 2 * order
+        plain_totals = statistics[..., 2 + 2 * order :] if weighted else totals
+        return cls(statistics[..., 0], statistics[..., 1], matches, totals, plain_totals)
 
     def mean_best_weight(self) -> NDArray[np.float64]:
         """Return the factor of smoothing constants; 1 if there are no n-grams to average over."""
+        if self.totals is self.plain_totals:
+            return np.ones_like(self.totals)
         return _ratio(self.totals, self.plain_totals, otherwise=1.0)
 
 
@@ -81,22 +85,21 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
     """
     matches, totals = counts.matches, counts.totals
     unit = counts.mean_best_weight() if scaled else np.ones_like(totals)
-    order = matches.shape[-1]
     constant = 0.0 if value is None else value
-    nothing_matched = ~np.any(matches != 0, axis=-1)
+    unmatched = matches == 0
+    nothing_matched = unmatched.all(axis=-1)
     if smoothing == "add-k":
-        added = np.where(np.arange(order) > 0, constant, 0.0) * unit
+        added = np.where(np.arange(matches.shape[-1]) > 0, constant, 0.0) * unit
         matches, totals = matches + added, totals + added
     elif smoothing == "floor":
-        matches = np.where(matches == 0, constant * unit, matches)
-    elif smoothing == "exp" and not np.all(matches):
-        halvings = np.cumsum(matches == 0, axis=-1)
-        matches = np.where(matches == 0, unit * np.ldexp(1.0, -halvings), matches)
+        matches = np.where(unmatched, constant * unit, matches)
+    elif smoothing == "exp" and unmatched.any():
+        matches = np.where(unmatched, unit * np.ldexp(1.0, -unmatched.cumsum(axis=-1)), matches)
     # Without any match there is nothing to smooth.
     matches = np.where(nothing_matched[..., np.newaxis], counts.matches, matches)
     # Precisions are undefined from the first order without n-grams on.
     present = np.logical_and.accumulate(totals != 0, axis=-1)
-    precisions = np.where(present, _ratio(matches, totals), 0.0)
+    precisions = np.divide(matches, totals, out=np.zeros(totals.shape), where=present)
     used = present if effective_order else np.ones_like(present)
     penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length)
     score = np.where(nothing_matched, 0.0, 100.0 * penalty * geometric_mean(precisions, used))
@@ -126,9 +129,12 @@ def brevity_penalty(hypothesis: NDArray[np.float64], reference: NDArray[np.float
 
 def geometric_mean(values: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the geometric mean of the used values over the last axis; 0 if one of them is 0 or none is used."""
-    zero = np.any(used & (values <= 0), axis=-1) | ~np.any(used, axis=-1)
-    logs = np.where(used & (values > 0), np.log(np.where(values > 0, values, 1.0)), 0.0)
-    mean = logs.sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+    positive = values > 0
+    count = used.sum(axis=-1)
+    zero = (used & ~positive).any(axis=-1) | (count == 0)
+    # The logarithm of 1 is 0, and adds nothing.
+    logs = np.log(np.where(used & positive, values, 1.0))
+    mean = logs.sum(axis=-1) / np.maximum(count, 1)
     return np.where(zero, 0.0, np.exp(mean))
 
 

@@ -75,8 +75,12 @@ class TextPairs(NamedTuple):
         self, columns: int, rows_of: Callable[[int, int], NDArray[np.float64]], size: int | None = None
     ) -> NDArray[np.float64]:
         """Return a row per segment, computed in slices; Ctrl-C and progress are handled between two slices."""
-        count = len(self.outputs)
-        rows, size = np.empty((count, columns)), size or SLICE
+        count, size = len(self.outputs), size or SLICE
+        if 0 < count <= size:
+            rows = rows_of(0, count)
+            self.told(count)
+            return rows
+        rows = np.empty((count, columns))
         for first in range(0, count, size):
             last = min(first + size, count)
             rows[first:last] = rows_of(first, last)

@@ -71,7 +71,8 @@ class Bm25:
     def idf(self, frequencies: NDArray[np.integer] | list[int], documents: int) -> NDArray[np.float64]:
         """Return the idf of words by document frequency; 0 for words in no document."""
         # Not NumPy's logarithm, whose last bit depends on the CPU.
-        return np.array([self._idf(int(frequency), documents) for frequency in frequencies], np.float64)
+        different, places = np.unique(np.asarray(frequencies, np.int64), return_inverse=True)
+        return np.array([self._idf(frequency, documents) for frequency in different.tolist()], np.float64)[places]
 
     def norm(self, lengths: NDArray[np.integer] | list[int], mean: float) -> NDArray[np.float64]:
         """Return the length normalisation added to tf in the denominator."""

@@ -273,8 +273,7 @@ class Index:
             raise UsageError(f"there is no row {row}; the index has {counted(len(self), 'triple')}, from row 0")
         begins = [0, *accumulate(shard.triples for shard in self.manifest.shards)]
         number = bisect_right(begins, row) - 1
-        shard, inner = self.shards[number], row - begins[number]
-        return shard.id(inner), shard.message(inner), shard.response(inner)
+        return self.shards[number].triple(row - begins[number])
 
     def check(self, progress: Callable[[int], object] | None = None) -> None:
         """Verify the checksums of the whole index.

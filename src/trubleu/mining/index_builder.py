@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeGuard
 
 from trubleu.data.triple_formats import Stretches, SurveyedFile, look, stretches, together
 from trubleu.data.triples import Triple, TripleFiles, TripleList
@@ -145,13 +145,12 @@ class Journal:
         UsageError
             If something differs; the message says what.
         """
-        before, given = _options(self), _options(now)
+        before, given = ({**asdict(each.options), "columns": each.columns} for each in (self, now))
         for name, value in given.items():
             if value != before[name]:
-                began, goes_on = _typed(name, before[name]), _typed(name, value)
+                option = _TYPED.get(name, name).replace("_", "-")
                 raise UsageError(
-                    f"the work began {began} and would go on {'with others' if goes_on == began else goes_on}; "
-                    f"continue with the same options, or {way_out}"
+                    f"the work began with another --{option}; continue with the same options, or {way_out}"
                 )
         if self.sources != now.sources:
             raise UsageError(
@@ -160,19 +159,7 @@ class Journal:
             )
 
 
-def _options(journal: Journal) -> dict[str, Any]:
-    return {**asdict(journal.options), "columns": journal.columns}
-
-
-def _typed(name: str, value: Any) -> str:
-    """Format an option as typed on the command line, for messages."""
-    if name == "lowercase":
-        return f"{'without' if value else 'with'} --keep-case"
-    option = "--tokenize" if name == "tokenizer" else f"--{name.replace('_', '-')}"
-    if value is None or value == ():
-        return f"without {option}"
-    return f"with {counted(len(value), 'word')} in {option}" if name == "stop_words" else f"with {option} {value}"
-
+_TYPED: Final = {"tokenizer": "tokenize", "lowercase": "keep-case"}  # options of the command line
 
 _TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # the temporary names of `atomic_writer`
 

@@ -6,12 +6,11 @@ once for any number of queries. See ``mine_search.hpp`` for how most rows are sk
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from heapq import merge
 from itertools import groupby, islice, pairwise
 from operator import attrgetter, itemgetter
@@ -57,15 +56,8 @@ except ImportError:  # Windows
 _FEWEST, _USUAL, _MOST = 8, 256, 16_384  # minimum, default and maximum of shards open at once
 
 
-def open_shard(folder: PathLike, listed: ListedShard, *, compared: Iterable[str] = ()) -> Shard:
+def open_shard(folder: PathLike, listed: ListedShard) -> Shard:
     """Open a shard and check that it is the one listed in the manifest.
-
-    Parameters
-    ----------
-    folder, listed
-        The index, and the shard.
-    compared
-        See `Shard.open`.
 
     Raises
     ------
@@ -74,7 +66,7 @@ def open_shard(folder: PathLike, listed: ListedShard, *, compared: Iterable[str]
     """
     path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {KIND.remedy}"
     # Opening comes first if the file exists, because it gives the best message for a damaged file.
-    shard = Shard.open(path, compared=compared) if paths.exists(path) else None
+    shard = Shard.open(path) if paths.exists(path) else None
     check_listed(folder, listed, remedy)
     if shard is None or shard.info != listed.info:
         raise DataError(f"{path} is not the shard that was written there; {remedy}")
@@ -87,13 +79,6 @@ def most_open() -> int:
         return _USUAL
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST if limit == resource.RLIM_INFINITY else min(max(_FEWEST, limit // 4), _MOST)
-
-
-class _Known(NamedTuple):
-    """Saved state of a closed shard: the state of its file, and the arrays already verified."""
-
-    state: int | str
-    compared: frozenset[str]
 
 
 class ShardsOnDemand(Sequence[Shard]):
@@ -110,48 +95,19 @@ class ShardsOnDemand(Sequence[Shard]):
     """
 
     def __init__(self, folder: str, listed: Sequence[ListedShard]) -> None:
-        self._folder = folder
-        self._listed = listed
-        self._most = most_open()
-        self._lock = threading.Lock()
-        self._open: dict[int, Shard] = {}  # in order of last use
-        self._known: dict[int, _Known] = {}
+        self._count = len(listed)
+        self._opened = lru_cache(most_open())(lambda number: open_shard(folder, listed[number]))
 
     def __len__(self) -> int:
-        return len(self._listed)
+        return self._count
 
     @overload
     def __getitem__(self, index: int) -> Shard: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[Shard, ...]: ...
     def __getitem__(self, index: int | slice) -> Shard | tuple[Shard, ...]:
-        if isinstance(index, slice):
-            return tuple(self[number] for number in range(len(self))[index])
-        number = range(len(self))[index]
-        with self._lock:
-            shard = self._open.pop(number, None) or self._opened(number)
-            self._open[number] = shard
-        return shard
-
-    def _opened(self, number: int) -> Shard:
-        while len(self._open) >= self._most:
-            oldest = next(iter(self._open))
-            self._known[oldest] = self._known[oldest]._replace(compared=self._open.pop(oldest).compared)
-        listed, before = self._listed[number], self._known.get(number)
-        state = self._state(listed)
-        same = before is not None and before.state == state
-        shard = open_shard(self._folder, listed, compared=before.compared if before and same else ())
-        self._known[number] = _Known(state, shard.compared)
-        return shard
-
-    def _state(self, listed: ListedShard) -> int | str:
-        """Return the state of a file, to detect changes."""
-        if len(self._listed) <= self._most:
-            return ""  # not compared
-        try:
-            return paths.modified(paths.joined(self._folder, listed.file))
-        except OSError:  # opening it reports the error
-            return ""
+        numbers = range(self._count)[index]
+        return self._opened(numbers) if isinstance(numbers, int) else tuple(map(self._opened, numbers))
 
 
 class OpenShards:
@@ -380,7 +336,8 @@ def _bags(texts: Sequence[str], how: Tokenizer, lowercase: bool, stopped: set[st
         name = how.native
     else:  # the words that the kernel was given, not the displayed ones
         texts, name, lowercase = how.lines(texts, lowercase), "none", False
-    return [Counter(word for word in kernels.tokens(text, name, lowercase) if word not in stopped) for text in texts]
+    lines = (kernels.tokens(text, name, lowercase) for text in texts)
+    return [Counter(word for word in line if word not in stopped) if stopped else Counter(line) for line in lines]
 
 
 def _field_words(bags: list[Counter[str]], places: dict[str, int]) -> FieldWords:

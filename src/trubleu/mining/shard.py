@@ -237,25 +237,22 @@ class Shard:
         What the file says of itself.
     """
 
-    def __init__(self, file: ArrayFile, info: ShardInfo, compared: Iterable[str] = ()) -> None:
+    def __init__(self, file: ArrayFile, info: ShardInfo) -> None:
         self._file = file
         self._kernel: kernels.MineShard | None = None
-        self._compared = set(compared)
         self._arrays: dict[str, NDArray[Any]] = {}
         self.name = file.name
         self.sound = file.sound
         self.info = info
 
     @classmethod
-    def open(cls, path: PathLike, *, compared: Iterable[str] = ()) -> Shard:
+    def open(cls, path: PathLike) -> Shard:
         """Open a file, reading only its header.
 
         Parameters
         ----------
         path
             The file.
-        compared
-            Arrays that need not be compared with their checksums, as that was done when the file was open before.
 
         Raises
         ------
@@ -272,17 +269,12 @@ class Shard:
         )
         if info.triples > MOST_TRIPLES or file.lengths["bags"] != info.message_words + info.response_words:
             raise file.altered("its header does not fit its arrays")
-        return cls(file, info, compared)
+        return cls(file, info)
 
     @property
     def triples(self) -> int:
         """Number of triples."""
         return self.info.triples
-
-    @property
-    def compared(self) -> frozenset[str]:
-        """The arrays whose checksums have been verified."""
-        return frozenset(self._compared)
 
     def kernel(self) -> kernels.MineShard:
         """Return the shard as kernel input."""
@@ -296,33 +288,14 @@ class Shard:
         kernel = self.kernel()
         return self.sound(lambda: kernel.numbers(tuple(words)))
 
-    def words(self, numbers: Iterable[int]) -> list[str]:
-        """Return the words with these numbers."""
-        kernel = self.kernel()
-        return self.sound(lambda: [kernel.word(int(number)) for number in numbers])
-
     def frequencies(self, field: Field, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the document frequency of each word; 0 for `UNKNOWN`."""
         kernel = self.kernel()
         return self.sound(lambda: kernel.frequencies(_FIELDS[field], numbers))
 
-    def bags(self, field: Field, row: int) -> NDArray[np.uint32]:
-        """Return the word numbers of a row, in text order."""
-        self._check_row(row)
-        kernel = self.kernel()
-        return self.sound(lambda: kernel.bag(_FIELDS[field], row))
-
-    def id(self, row: int) -> str:
-        """Return the id of a triple."""
-        return self._text("id", row)
-
-    def message(self, row: int) -> str:
-        """Return the message of a triple."""
-        return self._text("message", row)
-
-    def response(self, row: int) -> str:
-        """Return the response of a triple."""
-        return self._text("response", row)
+    def triple(self, row: int) -> tuple[str, str, str]:
+        """Return the id, message and response of a row."""
+        return next(self.texts(np.array([row])))
 
     def texts(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, str, str]]:
         """Yield the id, message and response of many triples."""
@@ -358,10 +331,6 @@ class Shard:
         if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not available on Windows
             memory.madvise(mmap.MADV_DONTNEED)
 
-    def _text(self, column: str, row: int) -> str:
-        self._check_row(row)
-        return self._texts(column, np.array([row]))[0]
-
     def _texts(self, column: str, rows: NDArray[np.int64]) -> list[str]:
         begins, heap = self._array(f"{column}_text_begins"), self._array(f"{column}_text_bytes")
         bounds = begins[rows], begins[rows + 1]
@@ -371,17 +340,11 @@ class Shard:
         return self.sound(lambda: [str(view[begin:end], "utf-8", "surrogatepass") for begin, end in places])
 
     def _array(self, name: str) -> NDArray[Any]:
-        if name in self._arrays:
-            return self._arrays[name]
-        if name in self._compared:
-            array = self._file.unchecked(name)
-        else:
-            array = self._file.array(name)
+        if name not in self._arrays:
+            self._arrays[name] = self._file.array(name)
             # Verifying the checksum read all of it, though little may be needed: an index may exceed the memory.
-            self._compared.add(name)
             self._let_go()
-        self._arrays[name] = array
-        return array
+        return self._arrays[name]
 
     def _check_row(self, row: int) -> None:
         if not 0 <= row < self.triples:

@@ -1,5 +1,6 @@
 #include "mine_search.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -8,6 +9,10 @@
 #include "mine_python.hpp"
 #include "mine_terrain.hpp"
 #include "utf8.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace trubleu::mining {
 
@@ -24,7 +29,7 @@ constexpr size_t most_words = 4096;      // words of a field up to which bounds 
 constexpr double most_steps = 60000;     // what all of them together can come to, but for that
 constexpr double row_cost = 120;         // scoring a row costs as much as reading so many postings
 constexpr size_t dense_bits = 2;         // reading so many words of bits costs as much as reading one posting
-constexpr size_t few_rows = 192;         // rows scored at once because a query has kept too few to prune by
+constexpr size_t few_rows = 96;          // rows scored at once because a query has kept too few to prune by
 
 // The words of one field of a query that a shard knows and that are worth something.
 struct Side {
@@ -79,6 +84,33 @@ double highest_together(std::vector<double> &weights, double k) {
     return best;
 }
 
+// Which of a group's values are not below another one.
+uint64_t at_least(Sum least, const Sum *values) {
+    uint64_t found = 0;
+#if defined(__AVX2__)
+    const __m256i wanted = _mm256_set1_epi16(static_cast<short>(least));
+    auto reach = [&](size_t i) {
+        __m256i sixteen = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(values + i));
+        return _mm256_cmpeq_epi16(_mm256_subs_epu16(wanted, sixteen), _mm256_setzero_si256());
+    };
+    for (size_t i = 0; i < group; i += 32) {
+        __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(reach(i), reach(i + 16)), 0xD8);
+        found |= uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(bytes))} << i;
+    }
+#elif defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi16(static_cast<short>(least));
+    auto reach = [&](size_t i) {
+        __m128i eight = _mm_loadu_si128(reinterpret_cast<const __m128i *>(values + i));
+        return _mm_cmpeq_epi16(_mm_subs_epu16(wanted, eight), _mm_setzero_si128());
+    };
+    for (size_t i = 0; i < group; i += 16)
+        found |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(reach(i), reach(i + 8))))} << i;
+#else
+    for (size_t i = 0; i < group; ++i) found |= uint64_t{values[i] >= least} << i;
+#endif
+    return found;
+}
+
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
@@ -126,8 +158,8 @@ struct Searcher::Work {
     std::vector<Sum> sums[2];         // of the rows of a window
     Side sides[2];
     struct Survivor {
-        uint32_t row, bound;  // the bound: in units of the two steps
-        Sum factor;           // alpha * r + c, in steps
+        uint32_t row;
+        double bound = HUGE_VAL, factor = HUGE_VAL;  // what it scores at most, and alpha * r + c
     };
     std::vector<Survivor> survivors;
     std::vector<uint32_t> numbers;
@@ -158,6 +190,8 @@ struct Searcher::Work {
     void scan(uint32_t base);
     void accumulate(int field, uint32_t base);
     void sweep(uint32_t base, uint32_t rows);
+    double unread(int field, uint32_t row) const;
+    void survive(const Survivor &survivor);
     void score_survivors();
     void score(const Survivor &survivor);
     double exact(int field, uint32_t row);
@@ -332,6 +366,8 @@ double Searcher::Work::highest_bound(int field, uint32_t base) const {
 // Looks at a window: first at one field, and then at as much of the other as the best row so far makes necessary.
 void Searcher::Work::scan(uint32_t base) {
     Side &other = sides[1 - first];
+    for (int field : {first, 1 - first})
+        for (size_t i = 0; i < window; i += 64) __builtin_prefetch(terrain->once[field].data() + base + i);
     if (bounded) accumulate(first, base);
     if (bounded && other.read) {
         if (needed > 0) other.left_out = other.spare(caution * share_needed(1 - first, highest_bound(first, base)));
@@ -347,7 +383,7 @@ void Searcher::Work::sweep(uint32_t base, uint32_t rows) {
     auto steps = [](double value, double step) { return static_cast<Sum>(std::min(value / step + 2, 65535.0)); };
     if (threshold == 0) {
         for (uint32_t i = 0; i < rows; ++i)
-            if (messages[i] || !bounded) survivors.push_back({base + i, 0xFFFFFFFF, 0xFFFF});
+            if (messages[i] || !bounded) survive({base + i});
     } else {
         Sum message_rest = steps(sides[0].rest(), sides[0].step);
         Sum response_rest = steps(scoring.alpha * sides[1].rest() + scoring.rest, sides[1].step);
@@ -355,30 +391,49 @@ void Searcher::Work::sweep(uint32_t base, uint32_t rows) {
         auto factor = [&](size_t i) { return static_cast<Sum>(shortened(responses[i], response_once[i]) + response_rest); };
         auto least = static_cast<Sum>(threshold >> 16);
         for (size_t start = 0; start < rows; start += group) {
-            Sum upper[group], highest = 0;  // the upper halves of bounds
-            for (size_t i = 0; i < group; ++i) {
-                upper[i] = static_cast<Sum>(uint32_t{message(start + i)} * factor(start + i) >> 16);
-                highest = std::max(highest, upper[i]);
-            }
-            if (highest < least) continue;
-            for (size_t i = 0; i < std::min<size_t>(group, rows - start); ++i) {
-                if (upper[i] < least) continue;
-                uint32_t bound = uint32_t{message(start + i)} * factor(start + i);
-                if (bound < threshold) continue;
-                survivors.push_back({base + static_cast<uint32_t>(start + i), bound, factor(start + i)});
+            Sum upper[group];  // halves of bounds
+            for (size_t i = 0; i < group; ++i) upper[i] = static_cast<Sum>(uint32_t{message(start + i)} * factor(start + i) >> 16);
+            uint64_t found = at_least(least, upper);
+            if (rows - start < group) found &= (uint64_t{1} << (rows - start)) - 1;
+            for (; found; found &= found - 1) {
+                size_t i = start + static_cast<size_t>(std::countr_zero(found));
+                if (uint32_t{message(i)} * factor(i) < threshold) continue;
+                uint32_t row = base + static_cast<uint32_t>(i);
+                double highest_factor = scoring.rest + scoring.alpha * unread(1, row) +
+                                        (shortened(responses[i], response_once[i]) + 1) * sides[1].step;
+                double highest = unread(0, row) + (shortened(messages[i], message_once[i]) + 1) * sides[0].step;
+                double bound = highest * highest_factor * (1 + margin);
+                if (bound >= worst()) survive({row, bound, highest_factor});
             }
         }
     }
     for (int field : {0, 1})
-        if (sides[field].read) std::memset(sums[field].data(), 0, window * sizeof(Sum));
+        if (sides[field].read) std::fill_n(sums[field].data(), window, Sum{0});
 }
 
-// Scores rows; their memory is asked for in two steps, first where their words are, then these.
+// What the words whose lists are not read can add to a row at most: bits say which of them it does not have.
+double Searcher::Work::unread(int field, uint32_t row) const {
+    const Side &side = sides[field];
+    size_t count = side.read ? side.left_out : side.by_size.size();
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const Side::Word &word = side.words[side.by_size[i]];
+        if (!word.dense || word.dense->has(row)) sum += word.highest;
+    }
+    return std::min(sum, side.rest());
+}
+
+// Scoring asks for a row's words; where they are is asked for here.
+inline void Searcher::Work::survive(const Survivor &survivor) {
+    __builtin_prefetch(shard->bag_begins.data() + 2 * survivor.row);
+    survivors.push_back(survivor);
+}
+
+// Scores rows; their words are asked for some rows ahead.
 void Searcher::Work::score_survivors() {
     size_t count = survivors.size();
     const uint32_t *begins = shard->bag_begins.data();
     for (size_t i = 0; i < count + ahead; ++i) {
-        if (i + ahead < count) __builtin_prefetch(begins + 2 * survivors[i + ahead].row);
         if (i < count) {
             size_t begin = begins[2 * survivors[i].row];
             if (begin < shard->bags.size()) {
@@ -386,7 +441,7 @@ void Searcher::Work::score_survivors() {
                 __builtin_prefetch(shard->bags.data() + std::min(begin + 16, shard->bags.size() - 1));
             }
         }
-        if (i < ahead || survivors[i - ahead].bound < threshold) continue;
+        if (i < ahead || survivors[i - ahead].bound < worst()) continue;
         score(survivors[i - ahead]);
     }
     survivors.clear();
@@ -413,7 +468,7 @@ void Searcher::Work::score(const Survivor &survivor) {
     double message = exact(0, survivor.row);
     if (!(message > 0)) return;
     double lowest = worst();
-    if (survivor.factor < 0xFFFF && message * survivor.factor * sides[1].step * (1 + margin) < lowest) return;
+    if (message * survivor.factor * (1 + margin) < lowest) return;
     double response = exact(1, survivor.row);
     double score = message * (scoring.alpha * response + scoring.rest);
     if (score > 0 && score >= lowest) offer(survivor.row, score, message, response);
@@ -446,7 +501,7 @@ void Searcher::Work::score_lists(int field, size_t most) {
     for (size_t i = side.by_size.size(); i-- > side.left_out;) {
         auto list = side.words[side.by_size[i]].list;
         for (uint32_t posting : list.first(std::min(list.size(), most - survivors.size())))
-            if (row_of(posting) < shard->rows) survivors.push_back({row_of(posting), 0xFFFFFFFF, 0xFFFF});
+            if (row_of(posting) < shard->rows) survive({row_of(posting)});
         if (survivors.size() >= most) break;
     }
     score_survivors();

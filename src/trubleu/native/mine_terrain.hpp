@@ -32,8 +32,12 @@ struct Dense {
         if (twice) add(bits.data() + bits.size() / 2 + base / lanes, again, sums);
     }
 
+    bool has(size_t row) const { return bits[row / block * lanes + row % lanes] >> row / lanes % lanes & 1; }
+
   private:
     static void add(const uint16_t *from, Sum value, Sum *sums) {
+        constexpr size_t words = window / lanes;
+        for (size_t i = 0; i < words; i += 32) __builtin_prefetch(from + words + i);  // for the next window
         using Lanes [[gnu::vector_size(lanes * sizeof(Sum))]] = uint16_t;  // compilers make of it what the CPU can
         Lanes values = Lanes{} + value;
         for (size_t start = 0; start < window; start += block, from += lanes) {

@@ -314,6 +314,7 @@ class PreparedHandle {
         view_.ids = view<uint32_t>("ids");
         view_.id_begins = view<uint64_t>("id_begins");
         view_.reference_begins = view<uint64_t>("reference_begins");
+        view_.filter = view<uint64_t>("filter");
         check();
     }
 
@@ -369,7 +370,8 @@ class PreparedHandle {
                     !view_.id_begins.empty() && view_.ids.size() >= id_padding &&
                     view_.id_begins.back() == view_.ids.size() - id_padding &&
                     !view_.reference_begins.empty() &&
-                    view_.reference_begins.back() == view_.id_begins.size() - 1;
+                    view_.reference_begins.back() == view_.id_begins.size() - 1 &&
+                    view_.filter.size() == SegmentFilter::size(view_.ids.size() - id_padding);
         if (!fits) throw nb::value_error("the arrays of the prepared references do not fit each other");
     }
 
@@ -402,6 +404,7 @@ nb::dict finish(PreparedBuilder &builder) {
     arrays["ids"] = to_numpy(std::move(data.ids));
     arrays["id_begins"] = to_numpy(std::move(data.id_begins));
     arrays["reference_begins"] = to_numpy(std::move(data.reference_begins));
+    arrays["filter"] = to_numpy(std::move(data.filter));
     return arrays;
 }
 

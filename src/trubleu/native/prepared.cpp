@@ -3,73 +3,41 @@
 #include <bit>
 #include <stdexcept>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace trubleu {
 
 namespace {
 
-// Places that one instruction compares.
+// Which of 64 places hold a word.
+uint64_t places_of(uint32_t word, const uint32_t *ids) {
+    uint64_t places = 0;
 #if defined(__AVX2__)
-using Lanes = WindowBits __attribute__((vector_size(32)));
+    const __m256i wanted = _mm256_set1_epi32(static_cast<int>(word));
+    auto eight = [&](size_t i) { return _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(ids + i)), wanted); };
+    // Packing takes four places from each of its sides in turn.
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (size_t i = 0; i < block; i += 32) {
+        __m256i low = _mm256_packs_epi32(eight(i), eight(i + 8)), high = _mm256_packs_epi32(eight(i + 16), eight(i + 24));
+        __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
+        places |= uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(bytes))} << i;
+    }
+#elif defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(word));
+    auto four = [&](size_t i) { return _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(ids + i)), wanted); };
+    for (size_t i = 0; i < block; i += 16) {
+        __m128i low = _mm_packs_epi32(four(i), four(i + 4)), high = _mm_packs_epi32(four(i + 8), four(i + 12));
+        places |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)))} << i;
+    }
 #else
-using Lanes = WindowBits __attribute__((vector_size(16)));
+    for (size_t i = 0; i < block; ++i) places |= uint64_t{ids[i] == word} << i;
 #endif
-constexpr size_t lanes = sizeof(Lanes) / sizeof(WindowBits);
-static_assert(block % (2 * lanes) == 0);
-
-template <typename Vector> Vector load(const auto *from) {
-    Vector values;
-    std::memcpy(&values, from, sizeof values);
-    return values;
+    return places;
 }
 
-// The lower or the higher halves of ids.
-Lanes halves(const uint32_t *ids, unsigned shift) {
-    Lanes values;
-    for (size_t i = 0; i < lanes; ++i) values[i] = static_cast<WindowBits>(ids[i] >> shift);
-    return values;
-}
-
-// Which words of a window stand at each of `count` places. The lower halves of ids are compared, and the higher ones if the
-// vocabulary is so large that they differ (`wide`).
-template <bool wide>
-void compare_words(const uint32_t *ids, size_t count, const uint32_t *window, size_t size, WindowBits *row) {
-    Lanes low[window_size], high[window_size];
-    for (size_t i = 0; i < size; ++i) {
-        low[i] = Lanes{} + static_cast<WindowBits>(window[i]);
-        if constexpr (wide) high[i] = Lanes{} + static_cast<WindowBits>(window[i] >> 16);
-    }
-    for (size_t at = 0; at < count; at += 2 * lanes) {
-        Lanes here = halves(ids + at, 0), next = halves(ids + at + lanes, 0), bits{}, next_bits{};
-        for (size_t i = size; i-- > 0;) {
-            auto same = here == low[i], next_same = next == low[i];
-            if constexpr (wide) {
-                same &= halves(ids + at, 16) == high[i];
-                next_same &= halves(ids + at + lanes, 16) == high[i];
-            }
-            bits = bits + bits - reinterpret_cast<Lanes>(same);  // equal is −1
-            next_bits = next_bits + next_bits - reinterpret_cast<Lanes>(next_same);
-        }
-        std::memcpy(row + at, &bits, sizeof bits);
-        std::memcpy(row + at + lanes, &next_bits, sizeof next_bits);
-    }
-}
-
-// Four places, the first one lowest.
-uint64_t four_places(const WindowBits *row) {
-    if constexpr (std::endian::native == std::endian::little) return load<uint64_t>(row);
-    return row[0] | uint64_t{row[1]} << 16 | uint64_t{row[2]} << 32 | uint64_t{row[3]} << 48;
-}
-
-// Which n-grams end at any of some places.
-WindowBits any_of(const WindowBits *row, size_t count) {
-    Lanes any{};
-    for (size_t at = 0; at < count; at += lanes) any |= load<Lanes>(row + at);
-    uint64_t parts[sizeof any / sizeof(uint64_t)], all = 0;
-    std::memcpy(parts, &any, sizeof any);
-    for (uint64_t part : parts) all |= part;
-    all |= all >> 32;
-    return static_cast<WindowBits>(all | all >> 16);
-}
+size_t blocks_of(size_t places) { return (places + block - 1) / block; }
 
 }  // namespace
 
@@ -78,6 +46,7 @@ PreparedBuilder::PreparedBuilder(const Options &options) : options_(options) {
     data_.token_begins.push_back(0);
     data_.id_begins.push_back(0);
     data_.reference_begins.push_back(0);
+    data_.filter.push_back(0);
 }
 
 uint32_t PreparedBuilder::intern(const Token &token) {
@@ -121,14 +90,22 @@ void PreparedBuilder::grow() {
 
 void PreparedBuilder::add_segment(const Text *references, size_t count) {
     size_t begin = data_.ids.size();
+    hashes_.clear();
     for (size_t j = 0; j < count; ++j) {
         line_.load(references[j], options_.tokenizer, options_.lowercase);
         data_.ids.push_back(separator);
-        for (const Span &span : line_) data_.ids.push_back(intern(Token(line_.bytes() + span.begin, span.size())));
+        for (const Span &span : line_) {
+            Token token(line_.bytes() + span.begin, span.size());
+            data_.ids.push_back(intern(token));
+            hashes_.push_back(token.hash);
+        }
         data_.id_begins.push_back(data_.ids.size());
     }
     if (data_.ids.size() - begin > 0x7FFFFFFF) throw std::length_error("one segment has more than 2^31 tokens");
     data_.reference_begins.push_back(data_.id_begins.size() - 1);
+    SegmentFilter filter{begin, data_.ids.size() - begin};
+    data_.filter.resize(SegmentFilter::size(data_.ids.size()));
+    for (uint64_t hash : hashes_) data_.filter[filter.bit(hash) / 64] |= uint64_t{1} << filter.bit(hash) % 64;
 }
 
 // Afterwards the builder is a new one.
@@ -141,7 +118,6 @@ PreparedData PreparedBuilder::finish() {
 
 PreparedScorer::PreparedScorer(const Options &options, const Prepared &prepared, std::span<const double> weights)
     : options_(options), prepared_(prepared), all_weights_(weights),
-      wide_(prepared.token_begins.size() - 1 > static_cast<WindowBits>(separator)),
       bits_(static_cast<unsigned>(std::countr_zero(prepared.token_table.size() / 2))), trie_(options) {}
 
 inline uint32_t PreparedScorer::find(const Token &token) const {
@@ -160,19 +136,36 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
     Announced &next = announced_[announced_count_++ % most_announced];
     next.segment = segment;
     next.line.load(hypothesis, options_.tokenizer, options_.lowercase);
-    next.tokens.clear();
-    next.longer.resize(next.line.size());
-    size_t longer = 0;
-    for (const Span &span : next.line) {
-        next.longer[longer] = static_cast<uint32_t>(next.tokens.size());
-        longer += span.size() > 8;
-        next.tokens.emplace_back(next.line.bytes() + span.begin, span.size());
-        __builtin_prefetch(&prepared_.token_table[2 * slot_of(next.tokens.back().hash, bits_)]);
+    uint64_t begin = prepared_.id_begins[prepared_.reference_begins[segment]];
+    uint64_t end = prepared_.id_begins[prepared_.reference_begins[segment + 1]];
+    SegmentFilter filter{begin, end - begin};
+    if (next.tokens.size() < next.line.size()) {
+        next.tokens.resize(2 * next.line.size(), Token(next.line.bytes(), 1));
+        next.indices.resize(next.tokens.size());
+        next.longer.resize(next.tokens.size());
     }
-    next.longer.resize(longer);
-    const uint32_t *ids = prepared_.ids.data() + prepared_.id_begins[prepared_.reference_begins[segment]];
-    const uint32_t *end = prepared_.ids.data() + prepared_.id_begins[prepared_.reference_begins[segment + 1]];
-    for (size_t i = 0; i < most_prefetched && ids < end; ++i, ids += 16) __builtin_prefetch(ids);
+    // Each word is written, and then maybe written over: which ones references have is hard to foresee.
+    Token *tokens = next.tokens.data();
+    uint32_t *indices = next.indices.data(), *longer = next.longer.data();
+    const uint64_t *bits = prepared_.filter.data();
+    const uint8_t *bytes = next.line.bytes();
+    size_t count = 0, longer_count = 0;
+    uint32_t index = 0;
+    for (const Span &span : next.line) {
+        Token token(bytes + span.begin, span.size());
+        tokens[count] = token;
+        indices[count] = index++;
+        uint64_t bit = filter.bit(token.hash);
+        count += bits[bit / 64] >> bit % 64 & 1;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        __builtin_prefetch(&prepared_.token_table[2 * slot_of(tokens[i].hash, bits_)]);
+        longer[longer_count] = static_cast<uint32_t>(i);
+        longer_count += tokens[i].size > 8;
+    }
+    next.count = count;
+    next.longer_count = longer_count;
+    for (size_t i = 0; i < most_prefetched && begin < end; ++i, begin += 16) __builtin_prefetch(prepared_.ids.data() + begin);
 }
 
 // Tokens of more than eight bytes are also compared with the heap, which takes two further looks into memory; this asks
@@ -182,8 +175,8 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
     auto each = [&](size_t which, auto ask) __attribute__((always_inline)) {
         if (which >= announced_count_) return;
         const Announced &announced = announced_[which % most_announced];
-        for (uint32_t i : announced.longer) {
-            size_t slot = slot_of(announced.tokens[i].hash, bits_);
+        for (size_t i = 0; i < announced.longer_count; ++i) {
+            size_t slot = slot_of(announced.tokens[announced.longer[i]].hash, bits_);
             uint32_t id = static_cast<uint32_t>(prepared_.token_table[2 * slot + 1]);
             if (id != unknown_id) ask(&prepared_.token_begins[id]);
         }
@@ -196,58 +189,35 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
 
 // The hypothesis' words as ids.
 void PreparedScorer::number(const Announced &announced) {
-    length_ = announced.tokens.size();
-    hypothesis_.resize(length_ + block);
-    for (size_t i = 0; i < length_; ++i) hypothesis_[i] = find(announced.tokens[i]);
-    std::fill_n(hypothesis_.data() + length_, block, unknown_id);
+    length_ = announced.line.size();
+    hypothesis_.assign(length_ + block, unknown_id);
+    for (size_t i = 0; i < announced.count; ++i) hypothesis_[announced.indices[i]] = find(announced.tokens[i]);
 }
 
-// Fills a row of a window: which of its n-grams of an order end at each place. The row of the order before it must be there.
-void PreparedScorer::fill_row(size_t order, const uint32_t *window, size_t size) {
-    WindowBits *to = row(order);
-    to[-1] = 0;
-    if (order == 1) {
-        auto compare = wide_ ? compare_words<true> : compare_words<false>;
-        compare(ids_, id_count_, window, size, to);
-        // The last places were those of the next segment, or of the padding.
-        std::fill_n(to + id_count_, block, WindowBits{0});
-        for (auto [begin, end] : left_out_) std::fill(to + begin, to + end, WindowBits{0});
-        compare(hypothesis_.data(), places_ - own_, window, size, to + own_);
-        return;
-    }
-    const WindowBits *words = row(1), *shorter = row(order - 1) - 1;
-    for (size_t i = 0; i < places_; ++i) to[i] = static_cast<WindowBits>(words[i] & shorter[i] << 1);
+// Leaves out the places of references without a weight, and those behind the last one, which are other segments'.
+void PreparedScorer::choose_places() {
+    own_ = blocks_of(id_count_);
+    row_size_ = own_ + blocks_of(length_);
+    taking_part_.assign(own_, ~uint64_t{0});
+    if (id_count_ % block) taking_part_.back() = (uint64_t{1} << id_count_ % block) - 1;
+    for (size_t j = 0; j < reference_count_ && weights_; ++j)
+        for (uint64_t i = begins_[j]; std::isnan(weights_[j]) && i < begins_[j + 1]; ++i)
+            taking_part_[(i - begins_[0]) / block] &= ~(uint64_t{1} << (i - begins_[0]) % block);
 }
 
-// Which n-grams of the window that begins with the word `first` occurred before, and which do again.
-PreparedScorer::Repeats PreparedScorer::repeats_of(size_t order, size_t first) const {
-    Repeats repeats;
-    const WindowBits *own = row(order) + own_;
-    for (size_t i = 0; i < first; ++i) repeats.later |= own[i];
-    for (size_t i = first; i < length_; ++i) {
-        uint64_t here = uint64_t{1} << std::min(i - first, window_size);
-        repeats.later |= static_cast<WindowBits>(own[i] & ~(2 * here - 1));
-        repeats.again |= static_cast<WindowBits>(own[i] & (here - 1));
-    }
-    return repeats;
-}
-
-// The credit of one n-gram of the window.
-double PreparedScorer::credit_of(size_t order, unsigned bit) const {
-    // Four places are looked at a time.
-    auto four_at = [&](size_t place) { return four_places(row(order) + place) & uint64_t{0x0001000100010001} << bit; };
-    uint32_t own_count = 0, count = 0;
-    for (size_t place = own_; place < places_; place += 4) own_count += static_cast<uint32_t>(std::popcount(four_at(place)));
+// The credit of an n-gram that the hypothesis has several times, or that is worth as much as the references that have it.
+double PreparedScorer::credit_of(const uint64_t *ends, uint32_t own_count) const {
     Best best;
+    uint32_t count = 0;
     size_t reference = 0;
     auto settle = [&] {
         if (count) best.add(options_.credit, std::min(count, own_count), weights_ ? weights_[reference] : 1.0);
         count = 0;
     };
-    for (size_t place = 0; place < own_; place += 4) {
-        for (uint64_t four = four_at(place); four; four &= four - 1) {
-            size_t end = place + static_cast<size_t>(std::countr_zero(four)) / 16;
-            for (; end >= begins_[reference + 1] - begins_[0]; ++reference) settle();
+    for (size_t i = 0; i < own_; ++i) {
+        for (uint64_t places = ends[i]; places; places &= places - 1) {
+            size_t place = i * block + static_cast<size_t>(std::countr_zero(places));
+            for (; place >= begins_[reference + 1] - begins_[0]; ++reference) settle();
             if (++count == own_count && !options_.weighted()) return count;  // there cannot be more
         }
     }
@@ -255,29 +225,54 @@ double PreparedScorer::credit_of(size_t order, unsigned bit) const {
     return best.credited(options_.credit);
 }
 
-void PreparedScorer::compare(double *matches) {
-    size_t order = static_cast<size_t>(options_.order), new_words = window_size - (order - 1);
-    own_ = (id_count_ / block + 1) * block;
-    places_ = own_ + (length_ + block - 1) / block * block;
-    row_size_ = places_ + 2 * block;
-    if (rows_.size() < order * row_size_) rows_.resize(2 * order * row_size_);
-    for (size_t first = 0; first == 0 || first + order - 1 < length_; first += new_words) {
-        // n-grams that end in the words that two windows share were counted in the one before.
-        unsigned seen = first == 0 ? 0 : static_cast<unsigned>(order - 1);
-        bool repeated = true;
-        for (size_t n = 1; n <= order; ++n) {
-            fill_row(n, hypothesis_.data() + first, std::min(window_size, length_ - first));
-            WindowBits found = static_cast<WindowBits>(any_of(row(n), own_) >> seen << seen);
-            if (!found) break;
-            Repeats repeats;
-            if (repeated) repeats = repeats_of(n, first);
-            repeated = repeats.later | repeats.again;
-            found &= ~repeats.later;
-            // Of the others it is enough to know that some reference has them.
-            WindowBits special = options_.weighted() ? found : found & repeats.again;
-            matches[n - 1] += std::popcount(static_cast<WindowBits>(found & ~special));
-            for (; special; special &= special - 1) matches[n - 1] += credit_of(n, static_cast<unsigned>(std::countr_zero(special)));
+// `few`: how many blocks the places of references take, for a hypothesis of one block; 0 for any number.
+template <size_t few> void PreparedScorer::compare(const Announced &announced, double *matches) {
+    const size_t own = few ? few : own_, size = few ? few + 1 : row_size_, order = static_cast<size_t>(options_.order);
+    if (rows_.size() < 2 * order * size) rows_.resize(4 * order * size);
+    uint64_t *here = rows_.data(), *before = here + order * size;
+    // Where n-grams end: where their last word stands behind their first ones.
+    auto lengthen = [&](const uint64_t *shorter, const uint64_t *last, uint64_t *ends) {
+        uint64_t any = 0, carried = 0;
+        for (size_t k = 0; k < own; ++k) {
+            any |= ends[k] = (shorter[k] << 1 | carried) & last[k];
+            carried = shorter[k] >> (block - 1);
         }
+        carried = 0;
+        for (size_t k = own; k < size; ++k) {
+            ends[k] = (shorter[k] << 1 | carried) & last[k];
+            carried = shorter[k] >> (block - 1);
+        }
+        return any;
+    };
+    size_t next = 0, known = 0;  // orders of n-grams that end right before the word `next`
+    for (size_t each = 0; each < announced.count; ++each) {
+        size_t i = announced.indices[each];
+        uint32_t word = hypothesis_[i];
+        if (word == unknown_id) continue;
+        if (i != next) known = 0;
+        next = i + 1;
+        uint64_t found = 0;
+        for (size_t k = 0; k < own; ++k) found |= here[k] = places_of(word, ids_ + k * block) & taking_part_[k];
+        for (size_t k = own; k < size; ++k) here[k] = places_of(word, hypothesis_.data() + (k - own) * block);
+        size_t n = 0;
+        while (found) {
+            const uint64_t *ends = here + n * size;
+            uint32_t own_count = 0;
+            for (size_t k = own; k < size; ++k) own_count += static_cast<uint32_t>(std::popcount(ends[k]));
+            // Of one that the hypothesis has once it is enough to know that some reference has it.
+            if (own_count == 1 && !options_.weighted()) {
+                matches[n] += 1;
+            } else {
+                size_t first = own;
+                while (!ends[first]) ++first;
+                if ((first - own) * block + static_cast<size_t>(std::countr_zero(ends[first])) == i)
+                    matches[n] += credit_of(ends, own_count);
+            }
+            if (++n == order || n > known) break;
+            found = lengthen(before + (n - 1) * size, here, here + n * size);
+        }
+        known = n;
+        std::swap(here, before);
     }
 }
 
@@ -304,21 +299,22 @@ void PreparedScorer::score(double *row) {
     id_count_ = static_cast<size_t>(begins_[reference_count_] - begins_[0]);
     LengthChoice length(options_.reference_length, length_);
     double best_weight = weights_ ? -std::numeric_limits<double>::infinity() : 1.0;
-    left_out_.clear();
     auto length_of = [&](size_t j) { return begins_[j + 1] - begins_[j] - 1; };
     for (size_t j = 0; j < reference_count_ && !weights_; ++j) length.add(length_of(j));
     for (size_t j = 0; j < reference_count_ && weights_; ++j) {
         double weight = weights_[j];
-        if (std::isnan(weight)) {
-            left_out_.emplace_back(begins_[j] - begins_[0], begins_[j + 1] - begins_[0]);
-            continue;
-        }
+        if (std::isnan(weight)) continue;
         best_weight = std::max(best_weight, weight);
         if (!options_.positive_lengths || weight > 0) length.add(length_of(j));
     }
     double matches[max_order] = {};
-    if (length_ * (id_count_ + length_) <= most_comparisons) compare(matches);
-    else walk_trie(matches);
+    choose_places();
+    if (length_ * (id_count_ + length_) > most_comparisons) walk_trie(matches);
+    else if (row_size_ - own_ != 1 || own_ == 0 || own_ > 4) compare<0>(announced, matches);
+    else if (own_ == 1) compare<1>(announced, matches);
+    else if (own_ == 2) compare<2>(announced, matches);
+    else if (own_ == 3) compare<3>(announced, matches);
+    else compare<4>(announced, matches);
     write_row(options_, row, length_, length.value(), matches, best_weight);
 }
 

@@ -14,6 +14,7 @@ namespace trubleu {
 // Vocabulary: an open-addressing table of pairs (first eight bytes, size << 32 | id) over a heap of token bytes; at least
 // one slot is free. Segments: the token ids of their references one after the other, each reference behind a
 // `separator`, in the order they were given, and `id_padding` unknown ones behind the last.
+// Filter: bits that tell most words that a segment's references do not have from those that they may have.
 template <template <typename> class Array> struct PreparedArrays {
     Array<uint64_t> token_table;
     Array<uint64_t> token_begins;
@@ -21,6 +22,7 @@ template <template <typename> class Array> struct PreparedArrays {
     Array<uint32_t> ids;
     Array<uint64_t> id_begins;         // one a reference, and the end
     Array<uint64_t> reference_begins;  // one a segment, and the end
+    Array<uint64_t> filter;            // see SegmentFilter
 };
 
 template <typename T> using Vector = std::vector<T>;
@@ -31,6 +33,16 @@ using Prepared = PreparedArrays<View>;
 
 constexpr uint32_t separator = 0xFFFFFFFE;
 constexpr size_t id_padding = 64;
+
+// Where the bits of a segment are in the filter: eight for each of its ids. Those at the hashes of its words are set.
+struct SegmentFilter {
+    static constexpr uint64_t bits_an_id = 8;
+    uint64_t first_id, id_count;
+
+    uint64_t bit(uint64_t hash) const { return bits_an_id * first_id + ((hash >> 34) * (bits_an_id * id_count) >> 30); }
+    // Words that the filter of so many ids takes; without ids, the bit of the next segment is read.
+    static size_t size(size_t ids) { return bits_an_id * ids / 64 + 1; }
+};
 
 // Builds the arrays segment by segment.
 class PreparedBuilder {
@@ -46,26 +58,25 @@ class PreparedBuilder {
 
     Options options_;
     Line line_;
+    std::vector<uint64_t> hashes_;  // of a segment's words
     PreparedData data_;
     unsigned bits_ = 10;
 };
 
-// A window is up to 16 words of a hypothesis, one after the other; its n-grams have a bit each, at their last word.
-using WindowBits = uint16_t;
-constexpr size_t window_size = 16;
-// Rows of bits have whole blocks of places.
-constexpr size_t block = 32;
+// Places whose bits share a word.
+constexpr size_t block = 64;
+static_assert(id_padding >= block);
 
 // Hypotheses against prepared references. Scratch memory is reused from segment to segment.
 //
-// A large vocabulary is not in the cache, and the references come from memory too. So hypotheses are announced three
-// ahead: while one is scored, the slots of the words of the third one after it are on their way, the places of the
-// second one's long words, and the bytes of the next one's.
+// A filter leaves out most words that no reference of the segment has. A large vocabulary is not in the cache, and the references
+// come from memory too. So hypotheses are announced three ahead: while one is scored, the slots of the words of the third one
+// after it are on their way, the places of the second one's long words, and the bytes of the next one's.
 //
-// A place is a token of the segment's references, or of the hypothesis itself. Comparing all places with each word of a window
-// gives a row of bits: which of its words stands there. The row of bigrams is the row of words, and the row of words at the
-// place before it shifted by one bit; and so on for longer ones. Separators equal no word, so nothing reaches from one reference
-// into the next. The hypothesis' own places tell which n-grams it repeats.
+// A place is a token of the segment's references, or of the hypothesis itself. A word of the hypothesis is compared with all places,
+// which gives a row of bits: where it stands. The places where a bigram ends are those of its last word, and of the word before
+// it shifted by one place; and so on for longer ones. Separators equal no word, so nothing reaches from one reference into the
+// next. The hypothesis' own places tell which n-grams it repeats.
 class PreparedScorer {
   public:
     // `weights`: one a reference, or none for 1 each; NaN says that the reference does not take part.
@@ -85,46 +96,39 @@ class PreparedScorer {
     struct Announced {
         size_t segment = 0;
         Line line;
-        std::vector<Token> tokens;     // they point into the line
-        std::vector<uint32_t> longer;  // which of them have more than eight bytes
-    };
-
-    // Of n-grams in a window.
-    struct Repeats {
-        WindowBits later = 0, again = 0;  // those that occurred before, and those that will again
+        size_t count = 0;               // of its words, those that references may have
+        std::vector<Token> tokens;      // these words, which point into the line
+        std::vector<uint32_t> indices;  // where they stand in the line
+        size_t longer_count = 0;
+        std::vector<uint32_t> longer;   // which of these words have more than eight bytes
     };
 
     void ask_for_longer(size_t number) const;
     void number(const Announced &announced);
-    void compare(double *matches);
-    void fill_row(size_t order, const uint32_t *window, size_t size);
-    Repeats repeats_of(size_t order, size_t first) const;
-    double credit_of(size_t order, unsigned bit) const;
+    void choose_places();
+    template <size_t few> void compare(const Announced &announced, double *matches);
+    double credit_of(const uint64_t *ends, uint32_t own_count) const;
     void walk_trie(double *matches);
-    WindowBits *row(size_t order) { return rows_.data() + (order - 1) * row_size_ + block; }
-    const WindowBits *row(size_t order) const { return rows_.data() + (order - 1) * row_size_ + block; }
     uint32_t find(const Token &token) const;
 
     Options options_;
     const Prepared &prepared_;
     std::span<const double> all_weights_;
-    bool wide_;  // whether ids need more than 16 bits
     unsigned bits_;
     TrieMatcher trie_;
     static constexpr size_t most_announced = 4;
     Announced announced_[most_announced];
     size_t announced_count_ = 0, scored_count_ = 0;
-    std::vector<uint32_t> hypothesis_;  // its words, and a block of unknown ones
+    std::vector<uint32_t> hypothesis_;  // its words, unknown where no reference has them, and a block of unknown ones
     size_t length_ = 0;
     const uint64_t *begins_ = nullptr;  // of the segment's references among all ids
     const double *weights_ = nullptr;   // null for 1 each
     size_t reference_count_ = 0;
     const uint32_t *ids_ = nullptr;
     size_t id_count_ = 0;
-    std::vector<std::pair<size_t, size_t>> left_out_;  // places of references that do not take part
-    size_t own_ = 0, places_ = 0;                      // where the hypothesis' own begin, and all end
-    std::vector<WindowBits> rows_;                     // one an order, each behind a block of which the last place is read
-    size_t row_size_ = 0;
+    size_t own_ = 0, row_size_ = 0;  // words of bits: where those of the hypothesis' own places begin, and all end
+    std::vector<uint64_t> taking_part_;  // a row: the places of references that take part
+    std::vector<uint64_t> rows_;         // where n-grams end: one row an order, for this word and for the one before it
 };
 
 }  // namespace trubleu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -83,6 +84,6 @@ def many_unsplit(texts: Sequence[str], tokenizer: Tokenizer) -> bool:
     if run is None:
         return False
     looked_at = texts[:_MOST_TEXTS]
-    begins = (text[:_MOST_CHARACTERS] for text in looked_at if not text.isascii())
+    begins = (text[:_MOST_CHARACTERS] for text in filterfalse(str.isascii, looked_at))
     unsplit = sum(has_unspaced(begin) and run.search(begin) is not None for begin in begins)
     return unsplit > 0 and 10 * unsplit >= len(looked_at)
