@@ -342,7 +342,7 @@ def test_a_corpus_of_numbers_that_was_overwritten(
     place = int(np.flatnonzero(numbers[1:] != numbers[:-1])[-1])
     numbers[[place, place + 1]] = numbers[[place + 1, place]]  # all of them are still in the vocabulary
     path.write_bytes(numbers.tobytes())
-    message = rf"order-{order}\.ids was altered or damaged \(its size does not fit\); {REMEDY}"
+    message = rf"order-{order}\.ids was altered or damaged \(its checksum does not fit\); {REMEDY}"
     with pytest.raises(DataError, match=message):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
 
