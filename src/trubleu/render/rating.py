@@ -167,6 +167,7 @@ def status_records(found: Summary) -> list[Table]:
     bias = [
         (each, SimpleNamespace(model=model.person.rater.id)) for model in found.models for each in model.beside.bias
     ]
+    disputed = [(each, SimpleNamespace(item=each.key)) for each in found.disputed]
     progress = "paused items complete wanted counted uncounted unable waiting last_hour hours_left"
     agreement = "alpha low high items ratings raters reason confidence resamples undefined seed kappa pairs"
     person = "id name entry excluded reason created_at erased_at ratings counted seconds mean spread gold_right"
@@ -180,7 +181,7 @@ def status_records(found: Summary) -> list[Table]:
         _records("models", f"{model} epsilon passed reason flags", models),
         _records("bias", "model by group texts difference error", bias),
         record_table("weights", WeightBin, found.weights),
-        _records("disputed", "key part message text scores spread", [(each,) for each in found.disputed]),
+        _records("disputed", "item part message text scores spread", disputed),
         Table("", [Column("note")], [(note,) for note in found.notes], name="notes"),
         Table("", [Column("warning")], [(warning,) for warning in found.warnings], name="warnings"),
     ]

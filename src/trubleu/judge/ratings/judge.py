@@ -196,6 +196,8 @@ def judge_ratings(
     at_least_one(resamples, "resamples")
     notes = Notes()
     known = _known_names(outputs, references, opinions, frozenset(without))
+    if references is not None and references.weighted():
+        outputs, references, known = _with_good_references(outputs, references, known, notes)
     found = (
         _of_ratings(opinions, known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, known, notes)
     )
@@ -261,11 +263,12 @@ def judge_ratings(
 
 
 class _Known(NamedTuple):
-    """The names of all systems and items, and of systems that are left out on purpose."""
+    """The names of all systems and items, and of systems and items that are left out on purpose."""
 
     systems: tuple[str, ...]
     items: tuple[str, ...]
     without: frozenset[str]
+    left_out: frozenset[str] = frozenset()
 
 
 def _known_names(
@@ -290,8 +293,25 @@ def _known_names(
     return _Known(tuple(name for name in systems if name not in without), items, without)
 
 
+def _with_good_references(
+    outputs: Mapping[str, Sequence[str | None]], references: References, known: _Known, notes: Notes
+) -> tuple[Mapping[str, Sequence[str | None]], References, _Known]:
+    """Leave out items without a reference of positive weight, for all metrics alike; metrics refuse unrated ones."""
+    kept = references.best_weights() > 0
+    kept[references.unrated()] = True
+    if kept.all():
+        return outputs, references, known
+    if not kept.any():
+        raise DataError(f"no segment of {references.source} has a reference of positive weight; add some")
+    bad = frozenset(compress(references.ids, (~kept).tolist()))
+    notes.add(f"{counted(len(bad), 'item')} without a reference of positive weight, left out for every metric")
+    chosen = {system: list(compress(texts, kept.tolist())) for system, texts in outputs.items()}
+    items = tuple(item for item in known.items if item not in bad)
+    return chosen, references.take(kept), known._replace(items=items, left_out=bad)
+
+
 def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
-    systems, items, _ = known
+    systems, items = known.systems, known.items
     if not len(ratings):
         raise DataError(f"{ratings.source} has no ratings; give one per row")
     rows, columns = _places(systems), _places(items)
@@ -319,7 +339,7 @@ def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
 
 
 def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
-    systems, items, without = known
+    systems, items, without, _ = known
     if len(rankings.language_pairs) > 1:
         raise UsageError(
             f"{rankings.source} has rankings of {some(rankings.language_pairs)}; say which with --language-pair"
@@ -379,7 +399,7 @@ def _note_unknown(
 ) -> None:
     for what, rated, there in (
         ("system", rated_systems, {*known.systems, *known.without}),
-        ("item", rated_items, {*known.items}),
+        ("item", rated_items, {*known.items, *known.left_out}),
     ):
         if unknown := [each for each in rated if each not in there]:
             notes.warn(
