@@ -268,7 +268,8 @@ def test_prepared_files_that_cannot_be_used(run: Run, folder: Path, command: tup
     for changed, wanted in (
         (content[:-64], "refs.tbp ends early"),
         (b"hello\n", "refs.tbp is not a prepared file"),
-        (content[:16] + b"\2" + content[17:], "refs.tbp was made by a newer TruBLEU"),
+        (content[:16] + bytes([content[16] + 1]) + content[17:], "refs.tbp was made by a newer TruBLEU"),
+        (content[:16] + bytes([content[16] - 1]) + content[17:], "refs.tbp was made by an older TruBLEU"),
         (content.replace(b"hello", b"hallo"), "refs.tbp was altered or damaged"),
         (content.replace(b"hello", b"hallo").replace(b"olleh", b"ollah"), "refs.tbp was altered or damaged"),
     ):
