@@ -6,6 +6,7 @@ import functools
 import pickle
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.errors import TrubleuError, UsageError
+from trubleu.metrics import metric
 from trubleu.text import Tokenizer, names, tokenizer
 from trubleu.text.tokenizers import MARK
 
@@ -56,9 +58,9 @@ def test_name_and_native(name: str, native: str | None) -> None:
 
 def test_a_version_is_in_the_name_but_not_in_what_people_write() -> None:
     made = tokenizer("words")
-    assert (made.name, made.known_as, made.native) == ("words-2", "words", None)
-    with pytest.raises(UsageError, match="there is no tokenizer 'words-2'; did you mean words"):
-        tokenizer("words-2")
+    assert (made.name, made.known_as, made.native) == ("words-3", "words", None)
+    with pytest.raises(UsageError, match="there is no tokenizer 'words-3'; did you mean words"):
+        tokenizer("words-3")
 
 
 @pytest.mark.parametrize("spec", ["13a", "none", "intl", "chat", "words", by_comma, str.split])
@@ -93,6 +95,18 @@ def test_name_of_a_callable(function: Any, name: str) -> None:
     made = tokenizer(function)
     assert made.name == name
     assert made.native is None
+
+
+def test_callable_without_a_hash() -> None:
+    @dataclass
+    class Splitter:
+        separator: str
+
+        def __call__(self, text: str) -> list[str]:
+            return text.split(self.separator)
+
+    assert len({tokenizer(Splitter(" ")), tokenizer(Splitter(" ")), tokenizer(Splitter(","))}) == 2
+    assert metric("bleu-1", tokenize=Splitter(",")).corpus(["a,b"], [["a,c"]]).score == pytest.approx(50)
 
 
 def test_callable_that_returns_a_string() -> None:

@@ -118,7 +118,7 @@ class Tokenizer:
 
     name: str
     native: str | None
-    _spec: Spec = field(repr=False)
+    _spec: Spec = field(repr=False, hash=False)  # a callable need not have a hash
     _split: Callable[[str], list[str]] = field(repr=False, compare=False)
     # Tokens of a callable may contain anything; all others are free of white space and never empty.
     _escape: bool = field(repr=False, compare=False)
@@ -243,7 +243,7 @@ def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
     -------
     Tokenizer
         Ready to use. Its name is sacreBLEU's signature for sacreBLEU's tokenizers (``ja-mecab-0.996-IPA``),
-        ``module.qualname`` for callables, and has a version where ours have changed (``words-2``).
+        ``module.qualname`` for callables, and has a version where ours have changed (``words-3``).
 
     Raises
     ------
