@@ -66,7 +66,7 @@ def test_parquet_is_read_back(folder: Path, triples: list[Triple]) -> None:
     [
         ("c.parquet", Triple("x", ("\ud83d",), "m", "r"), "half of a surrogate pair, which only JSON lines can hold"),
         ("c.doc", A, "c.doc: the name does not show a format; let it end in .jsonl or .parquet"),
-        ("c.tsv", A, "c.tsv: the name does not show a format; let it end in .jsonl or .parquet"),
+        ("c.tsv", A, "c.tsv: tsv cannot be written here; let it end in .jsonl or .parquet"),
         ("c.parquet.gz", A, "Parquet is compressed inside"),
         ("no/c.jsonl", A, "there is no folder"),
         ("no/c.parquet", A, "there is no folder"),

@@ -345,7 +345,7 @@ def test_texts_that_utf8_cannot_hold(index: Index, tmp_path: Path) -> None:
     found = quiet(index, [Triple("s", (), "the match \ud83d", "yes")])
     found.write(tmp_path / "c.jsonl")
     assert References.read(tmp_path / "c.jsonl").messages == ("the match \ud83d",)
-    with pytest.raises(DataError, match=r"c.parquet: the name does not show a format; let it end in .jsonl"):
+    with pytest.raises(DataError, match=r"c.parquet: parquet cannot be written here; let it end in .jsonl"):
         found.write(tmp_path / "c.parquet")
 
 

@@ -407,7 +407,7 @@ class TestResume:
         ):
             Index.build(tmp_path / "x", triples(3))
         with pytest.raises(DataError, match=r"the index .*x is not finished"):
-            index_builder.add_to_index(str(tmp_path / "x"), triples(3), index_builder.Reading())
+            index_builder.write_index(str(tmp_path / "x"), triples(3), index_builder.Reading())
         assert files(tmp_path / "x") == before
 
     def test_nothing_to_resume(self, tmp_path: Path, corpus: list[Path]) -> None:
@@ -505,7 +505,7 @@ class TestResume:
         assert rows(Index.open(tmp_path / "x")) == plain(triples(12, 3))
         with pytest.raises(
             UsageError,
-            match=r"an addition to .*x was not finished; continue it with --resume, or remove .*x/building\.json",
+            match=r"x holds an addition that was not finished; continue with --resume, or remove .*x/building\.json",
         ):
             index.add(triples(3))
         with pytest.raises(UsageError, match=r"in .*x is an addition; resume that with mine add"):
@@ -610,7 +610,7 @@ def test_an_index_of_another_version_of_its_tokenizer(tmp_path: Path, monkeypatc
         assert dict(index.signature)["tok"] == "words"
         Index.open(place)
     message = (
-        r"index\.json was made with the tokenizer words, which is words-2 now and makes other tokens; "
+        r"index\.json was made with the tokenizer words, which is words-3 now and makes other tokens; "
         "remove the folder and index the corpus again"
     )
     with pytest.raises(DataError, match=message):
@@ -622,7 +622,7 @@ def test_an_index_of_another_version_of_its_tokenizer(tmp_path: Path, monkeypatc
     with pytest.raises(DataError, match=message):
         Index.open(place)
     index = Index.build(tmp_path / "y", triples(12), tokenize="words")
-    assert (index.tokenize, dict(index.signature)["tok"]) == ("words", "words-2")
+    assert (index.tokenize, dict(index.signature)["tok"]) == ("words", "words-3")
     assert Index.open(tmp_path / "y").signature == index.signature
 
 

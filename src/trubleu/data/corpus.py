@@ -1,7 +1,7 @@
-"""A corpus of parallel files, read part by part or by ranges of rows, so that it need not fit into memory.
+"""A corpus of parallel files, read part by part or by ranges of rows, so it need not fit into memory.
 
-From the rows counted in each block of a file follows near which byte a line begins. A range is read from there on, less
-the lines before it. A compressed file can only be read from its start, so ranges of compressed files are whole files.
+`trubleu.files.ranges` finds the lines of a range. A compressed file can only be read from its start, so ranges of
+compressed files are whole files.
 """
 
 from __future__ import annotations
@@ -54,24 +54,24 @@ if TYPE_CHECKING:
 
 
 Form: TypeAlias = Literal["text", "jsonl", "parquet"]
-"""What the rows of a file are."""
+"""The form of a file's rows."""
 
 Role: TypeAlias = Literal["references", "outputs", "text"]
-"""What a file holds; weights and messages are text whatever they look like."""
+"""The role of a file; weights and messages are text whatever they look like."""
 
 REFERENCE_FIELDS: Final = WANTED
 OUTPUT_FIELDS: Final = ("id", "text")
-"""What is looked at in records of references, and in those of outputs."""
+"""The fields read from records of references, and from those of outputs."""
 
 SLICE: Final = 1 << 14
-"""Rows of a Parquet file that are decoded at once."""
+"""Rows of a Parquet file that are decoded together."""
 
 _HEAD: Final = 64
 _BLOCK: Final = 1 << 16
 
 
 class Row(NamedTuple):
-    """A record, where it is, and the id that it has if it does not say one."""
+    """A record with its place and its default id."""
 
     place: str
     default_id: str
@@ -79,14 +79,12 @@ class Row(NamedTuple):
 
 
 def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | None:
-    """Find out what the rows of a file are, from its name and its beginning; None if it is empty.
-
-    The same as when whole files are read.
+    """Determine the form of a file from its name and its beginning, as readers of whole files do; None if it is empty.
 
     Raises
     ------
     DataError
-        If they are nothing that could be cut into ranges.
+        If the file cannot be split into ranges.
     """
     with open_bytes(path, name) as stream:
         head = stream.read(_HEAD)
@@ -110,19 +108,19 @@ def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | No
             pieces.add(block, 0)
             if not (block := stream.read(_BLOCK)):
                 break
-    # Only the first line: wrong bytes elsewhere are the business of whoever reads them.
+    # Only the first line: the reader of the other lines reports wrong bytes there.
     first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
     is_record = is_references_record if role == "references" else is_output_record
     return "jsonl" if is_record(first) else "text"
 
 
 def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
-    """Return the records of some lines, so many having gone before.
+    """Return the records of some lines; ``before`` is the number of lines before them.
 
     Raises
     ------
     DataError
-        If a line is no object, or blank: which record comes with which is then no longer known.
+        If a line is no object, or blank: records could no longer be matched with those of other files.
     """
     rows = []
     for number, line in enumerate(lines, before + 1):
@@ -134,19 +132,19 @@ def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
 
 
 def parquet_height(path: str, name: str) -> int:
-    """Return how many rows a Parquet file has."""
+    """Return the number of rows of a Parquet file."""
     copy = _copy(path, name)
     with damage_named(name) as polars:
         return int(scan_parquet(copy, name).select(polars.len()).collect().item())
 
 
 def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count: int) -> Iterator[list[Row]]:
-    """Yield some rows of a Parquet file with those of the fields that are there, all if none are named, in slices.
+    """Yield some rows of a Parquet file in slices, with those of ``fields`` that exist; without fields, with all.
 
     Raises
     ------
     DataError
-        If it cannot be read, or its rows are not what fields are asked of.
+        If it cannot be read, or lacks the column of texts or references.
     """
     copy = _copy(path, name)
     with damage_named(name):
@@ -167,14 +165,14 @@ def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count:
 
 
 def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
-    """Lay records of references flat; ``weighted`` says whether the corpus has weights at all.
+    """Convert records of references to flat columns; ``weighted`` says whether the corpus has weights.
 
     Raises
     ------
     DataError
         If a record cannot be used.
     UsageError
-        If there is a weight where there should be none.
+        If a record of an unweighted corpus has a weight.
     """
     collector = SegmentCollector(source)
     for row in rows:
@@ -192,7 +190,7 @@ def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
 
 
 def has_weights(record: object) -> bool:
-    """Return whether a record of references, whatever else is wrong with it, has a weight or ratings, be they null."""
+    """Return whether a record of references, valid or not, has a field for a weight or ratings, even if it is null."""
     items = record.get("references") if isinstance(record, dict) else None
     return isinstance(items, list) and any(
         isinstance(item, dict) and not {"weight", "ratings"}.isdisjoint(item) for item in items
@@ -200,7 +198,7 @@ def has_weights(record: object) -> bool:
 
 
 def json_has_weights(line: bytes) -> bool:
-    """Return the same of a line that may hold such a record; what is wrong with it is said when it is read."""
+    """Return `has_weights` of a line of JSON; errors in it are reported when it is read."""
     try:
         return has_weights(json.loads(line))
     except (ValueError, RecursionError):
@@ -242,11 +240,11 @@ def _copy(path: str, name: str) -> Path:
 _WITHOUT_RANGES: Final = "put it into a file, or give single files without --engine"
 
 Mapped = Callable[[str, Callable[[Any, None], Any], Sequence[Any]], Iterable[tuple[Any, Any]]]
-"""Calls a function for each of some things, wherever that is done, and yields both, in order; a stage has a name."""
+"""Maps a function over things, here or on an engine, and yields both in order; the first argument names the stage."""
 
 
 def mapped_here(_stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """Call a function for each of some things, one after the other."""
+    """Map a function over things in this process."""
     return ((thing, function(thing, None)) for thing in things)
 
 
@@ -264,16 +262,16 @@ class NamedFile(SourceFile):
 
 
 class Look(NamedTuple):
-    """What a look at a file tells."""
+    """The survey of a file."""
 
     form: Form | None
-    """What a row is; None if there is nothing in the file."""
+    """The form of its rows; None if the file is empty."""
     packed: bool
     """Whether it is compressed."""
     size: int
-    """In bytes, as it is."""
+    """Size in bytes, compressed if it is."""
     state: State
-    """How it is now."""
+    """Compared later to detect changes."""
 
 
 def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
@@ -297,18 +295,18 @@ def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
 
 
 def _reachable(path: PathLike, name: str) -> str:
-    """Return where others, who need not have this process' standard input, find a file."""
+    """Return a path that other processes, which have another standard input, can open."""
     whole = places.absolute(path)
     if places.is_remote(path):
         return whole
     if places.exists(whole) and not places.is_file(whole):
         raise DataError(f"{name} is a pipe, which cannot be cut into ranges; {_WITHOUT_RANGES}")
-    # Behind /dev/stdin may be a file, but in each process another one.
+    # /dev/stdin may be a file, but another one in each process.
     return os.path.realpath(whole) if whole.startswith(("/dev/", "/proc/")) else whole
 
 
 def look_at(file: NamedFile, _state: None = None) -> Look:
-    """Find out what a file holds.
+    """Survey a file.
 
     Raises
     ------
@@ -324,16 +322,16 @@ def look_at(file: NamedFile, _state: None = None) -> Look:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some blocks of a file, to be counted; a compressed file and a Parquet file are one piece, of a single block.
+    """Blocks of a file, to be counted; a compressed file and a Parquet file are one piece, of a single block.
 
     Attributes
     ----------
     file
         The file.
     form
-        What its rows are.
+        The form of its rows.
     start, size
-        Which bytes of it; no size for one that is a single block.
+        Its offset and size in bytes; no size for a file that is a single block.
     """
 
     file: NamedFile
@@ -346,7 +344,7 @@ class Piece:
 
 
 def pieces(file: NamedFile, look: Look) -> list[Piece]:
-    """Cut a file into pieces."""
+    """Split a file into pieces."""
     if look.form is None:
         return []
     if look.packed or look.form == "parquet":
@@ -355,7 +353,7 @@ def pieces(file: NamedFile, look: Look) -> list[Piece]:
 
 
 def count_rows(piece: Piece, _state: None = None) -> LineCount:
-    """Count the rows of a piece, block by block."""
+    """Count the rows of a piece, per block."""
     if piece.form == "parquet":
         piece.file.check_unchanged()
         places.keep_copies([piece.file.path])
@@ -455,18 +453,18 @@ def _seen(looks: Iterable[tuple[NamedFile, Look]]) -> Iterator[tuple[NamedFile, 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where some rows of a range are in one file: so many after some that are skipped, which begin at a byte.
+    """The rows of a range in one file.
 
     Attributes
     ----------
     file
         The file.
     form, packed
-        What its rows are, and whether it is compressed.
+        The form of its rows, and whether it is compressed.
     byte, skip
-        Where to begin, and how many lines to skip there.
+        The offset at which to start reading, and how many lines to skip there.
     first, count
-        The number of rows of the file before those of the range, and how many these are.
+        The number of rows of the file before the range, and of those in it.
     """
 
     file: NamedFile
@@ -478,7 +476,7 @@ class Span:
     count: int
 
     def rows(self, fields: Sequence[str] = ()) -> Iterator[list[Any]]:
-        """Yield the rows in lists of any length: lines of text, or records of which some fields are looked at.
+        """Yield the rows in lists of any length: lines of text, or records with some fields.
 
         Raises
         ------
@@ -493,7 +491,7 @@ class Span:
             raise self.file.changed()
 
     def digest(self) -> bytes:
-        """Return what differs if the rows do."""
+        """Return a hash of the rows."""
         if self.form != "parquet":
             return digest_of(self._own())
         records = (repr([row.record for row in rows]) for rows in self._records(()))
@@ -520,14 +518,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Some rows of all columns of a corpus, which can be read alone.
+    """A range of rows of all columns of a corpus, which can be read independently.
 
     Attributes
     ----------
     first, count
-        How many rows went before, and how many these are.
+        The number of rows before, and of these rows.
     spans
-        Where they are in each of the corpus' columns: in one file or in several.
+        The rows in each of the corpus' columns: in one file or in several.
     """
 
     first: int
@@ -541,8 +539,8 @@ class LineRange:
         return self.count
 
     def parts(self, stream: LineStream) -> Iterator[Part]:
-        """Yield the parts of the range, its columns being those of the corpus."""
-        # Who works on one range after the other must not hold all tables in the end.
+        """Yield the parts of the range; ``stream`` is the corpus."""
+        # A worker that reads many ranges must not keep copies of all tables.
         places.keep_copies([span.file.path for spans in self.spans for span in spans])
         columns = [_rows(spans, fields) for spans, fields in zip(self.spans, stream.fields, strict=True)]
         return stream.parts(columns, self.first)
@@ -554,7 +552,7 @@ def _rows(spans: Sequence[Span], fields: Sequence[str]) -> Iterator[list[Any]]:
 
 
 def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
-    """Cut columns of the same number of rows into ranges of ``rows`` rows, the last one shorter.
+    """Split columns of the same length into ranges of ``rows`` rows, the last one shorter.
 
     Where a column is compressed, ranges are whole files of it, as many as have ``rows`` rows at least; if several are,
     those of the one with the fewest files, so that hardly any file is unpacked more than twice.
@@ -570,7 +568,7 @@ def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
 
 
 def spans(column: CountedColumn, first: int, last: int) -> tuple[Span, ...]:
-    """Return where some rows of a column are."""
+    """Return the spans of some rows of a column."""
     found = []
     for number in range(max(0, bisect_right(column.starts, first) - 1), len(column.files)):
         file, start = column.files[number], column.starts[number]
@@ -601,7 +599,7 @@ PART: Final = 65_536
 """Segments of a part; sums run over chunks of this size anyway."""
 
 HEAD: Final = 1_000
-"""Records of references that are looked at to see whether there are weights."""
+"""Records of references that are read to determine whether the corpus has weights."""
 
 WORTH_STREAMING: Final = 64 * 2**20
 """Bytes of files below which it is simpler to hold everything."""
@@ -667,7 +665,7 @@ class LineStream:
 
     @property
     def given(self) -> list[tuple[PathLike, Role]]:
-        """All files, and what each is: references, weights, outputs and messages."""
+        """All files with their roles: references, weights, outputs and messages."""
         found: list[tuple[PathLike, Role]] = [(path, "references") for path in self.references]
         found += [(path, "text") for path in self.weights]
         found += [(path, "outputs") for path in self.systems.values()]
@@ -680,11 +678,11 @@ class LineStream:
 
     @property
     def fields(self) -> list[tuple[str, ...]]:
-        """What is looked at in records of each of `paths`."""
+        """The fields read from records of each of `paths`."""
         return [REFERENCE_FIELDS if role == "references" else OUTPUT_FIELDS for _, role in self.given]
 
     def counted(self, mapped: Mapped = mapped_here) -> LineStream:
-        """Return the same with its rows counted, wherever that is done.
+        """Return the corpus with its rows counted, in this process or as ``mapped`` does it.
 
         Raises
         ------
@@ -707,11 +705,11 @@ class LineStream:
         )
 
     def bare(self) -> LineStream:
-        """Return the same without what was counted, to be sent elsewhere with ranges of it."""
+        """Return the corpus without its line counts, to be sent to workers with ranges of it."""
         return replace(self, columns=())
 
     def ranges(self, rows: int) -> list[LineRange]:
-        """Cut it into ranges of about as many rows; see `trubleu.data.corpus.line_ranges`."""
+        """Split the corpus into ranges of about ``rows`` rows; see `line_ranges`."""
         return line_ranges(self.columns, rows)
 
     def __iter__(self) -> Iterator[Part]:
@@ -719,7 +717,7 @@ class LineStream:
             yield from whole.parts(self)
 
     def parts(self, columns: Sequence[Iterable[list[Any]]], before: int = 0) -> Iterator[Part]:
-        """Yield the parts that rows make up, given those of each of `paths` and how many went before."""
+        """Yield parts, given the rows of each of `paths` and the number of rows before them."""
         names, weight_names = [name_of(path) for path in self.references], [name_of(path) for path in self.weights]
         forms: Sequence[Form] = self.forms or ["text"] * len(columns)
         for batches in zip(*(batched_lines(blocks, PART) for blocks in columns), strict=True):
@@ -743,14 +741,14 @@ class LineStream:
             before += len(batches[0])
 
     def _check_forms(self, columns: Sequence[CountedColumn]) -> None:
-        """Refuse records where only texts can stand."""
+        """Raise an error for records where text is needed."""
         alone = len(self.references) == 1 and not self.weights
         for column, (_, role) in zip(columns, self.given, strict=True):
             if column.form != "text" and role != "outputs" and not (role == "references" and alone):
                 raise DataError(f"{column.name} holds records, but here it must be text, one per line")
 
     def _check_lengths(self, lengths: Sequence[int]) -> None:
-        """Refuse files with different numbers of rows."""
+        """Raise an error for files with different numbers of rows."""
         first, segments = name_of(self.references[0]), lengths[0]
         found = [(name_of(path), role, lines) for (path, role), lines in zip(self.given, lengths, strict=True)]
         for name, role, lines in sorted(found, key=lambda each: each[1] == "outputs"):
@@ -764,7 +762,7 @@ class LineStream:
 
 
 def batched_lines(blocks: Iterable[list[Some]], size: int) -> Iterator[list[Some]]:
-    """Yield rows that come in lists of any length in lists of ``size``, the last one shorter."""
+    """Regroup lists of rows into lists of ``size``, the last one shorter."""
     waiting: list[Some] = []
     for block in blocks:
         waiting.extend(block)
@@ -777,7 +775,7 @@ def batched_lines(blocks: Iterable[list[Some]], size: int) -> Iterator[list[Some
 
 
 def _have_weights(span: Span) -> bool:
-    """Return whether some record of references has a weight or ratings, be they null."""
+    """Return whether a record of references has a field for a weight or ratings, even if it is null."""
     if span.form == "parquet":
         return any(has_weights(row.record) for rows in span.rows(REFERENCE_FIELDS) for row in rows)
     return any(map(json_has_weights, span.content().split(b"\n")))
@@ -800,7 +798,7 @@ def _is_text_name(path: PathLike) -> bool:
 
 
 def _is_text(path: PathLike) -> bool:
-    """Tell text from tables, which begin with their own mark, and from prepared sets, whose first bytes hold a zero."""
+    """Return whether a file is text: neither Parquet, nor prepared references, nor JSON records."""
     with open_bytes(path) as stream:
         head = stream.read(64)
     if head.startswith(PARQUET_MAGIC) or b"\0" in head:

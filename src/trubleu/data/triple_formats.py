@@ -1,7 +1,7 @@
-"""Files of triples: parsers of JSON lines, tab-separated columns, CSV, Excel and Parquet, and ranges of rows.
+"""Files of triples: parsers of JSON lines, TSV, CSV, Excel and Parquet, and ranges of rows.
 
-Ranges of rows can be read on their own, from a survey of the file's blocks. Stretches of files are looked at in any
-order and by anybody. Compressed files are not unpacked for it, as they can be read only from their beginning anyway.
+A survey of a file's blocks makes it possible to read ranges of rows independently. Workers survey stretches of files in
+any order. Compressed files are not surveyed, as they can only be read from the beginning.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FIELDS = ("id", "context", "message", "response")
 
 LOOKED_AT = 1024
-"""So many lines at the beginning of a file show whether its first column is an id."""
+"""Lines at the beginning of a file that are checked for a repeated id."""
 
 PASSED_OVER = "-"
 BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:], 4: FIELDS}
@@ -57,18 +57,18 @@ TITLES: Final[dict[str, tuple[str, ...]]] = {
     "message": (*REFERENCE_TITLES["message"], "utterance"),
     "response": ("answer", "reply", "target", "output", "completion"),
 }
-"""What columns of triples may be called, as `trubleu.files.tables.plain_title` writes it."""
+"""Synonyms of column titles, as `trubleu.files.tables.plain_title` writes them."""
 
 
 class TripleRows:
-    """Gathers the rows of one file, and counts those that are left out.
+    """Collects the triples of one file, and counts the rows that are skipped.
 
     Parameters
     ----------
     name
         The file's name, for messages.
     label
-        What ids of rows that have none call the file; its name without the folder if left out.
+        The file's name in generated ids; its name without the folder if left out.
     contexts
         Whether contexts are wanted.
     skip_bad
@@ -90,14 +90,14 @@ class TripleRows:
         self._rows: list[tuple[str, tuple[str, ...], str, str]] = []
 
     def add(self, rows: Sequence[Any], before: int, record: ToRecord, place: Callable[[int, Any], str]) -> None:
-        """Check and add rows as they were found; ``before`` is the number of rows before them.
+        """Check and add raw rows; ``before`` is the number of rows before them.
 
         Raises
         ------
         DataError
             If one cannot be used, unless such rows are counted.
         """
-        if not any(rows) and None not in rows:  # millions of blank lines, if somebody wants to keep us busy
+        if not any(rows) and None not in rows:  # only blank lines, of which there may be millions
             return
         for number, row in enumerate(rows, before + 1):
             if row is None:  # not valid UTF-8, which only `skip_bad` lets through
@@ -124,14 +124,14 @@ class TripleRows:
         self.append(identity, turns, record["message"], record["response"])
 
     def append(self, identity: str, context: tuple[str, ...], message: str, response: str) -> None:
-        """Add a triple that was checked; one with a blank message or response is left out."""
+        """Add a checked triple; one with a blank message or response is counted as empty instead."""
         if message.strip() and response.strip():
             self._rows.append((identity, context, message, response))
         else:
             self.empty += 1
 
     def taken(self) -> Columns:
-        """Return what has been gathered, and begin anew; the counts go on."""
+        """Return the triples collected so far as columns, and clear them; the counts continue."""
         rows, self._rows = self._rows, []
         return tuple(zip(*rows, strict=True)) if rows else ((), (), (), ())  # type: ignore[return-value]
 
@@ -141,7 +141,7 @@ def _json_record(line: str, place: str) -> Mapping[str, Any] | None:
 
 
 def _one_turn(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a table, whose context may be a text: one turn, or nothing."""
+    """Convert the context of a table row, a single text, to a list of turns."""
     if type(turn := record.get("context")) is str:
         record["context"] = [turn] if turn else []
     return record
@@ -149,16 +149,16 @@ def _one_turn(record: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class TsvLayout:
-    """Which column of a tab-separated file holds what.
+    """The columns of a table of triples.
 
     Attributes
     ----------
     names
-        ``id``, ``context``, ``message``, ``response``, or something else for a column to be passed over.
+        ``id``, ``context``, ``message``, ``response``, or another name for a column to skip.
     header
         Whether the first line names the columns.
     guessed_id
-        Whether it is only their number that makes a column the id; see `check_ids`.
+        Whether the id column was guessed from the number of columns; see `check_ids`.
     """
 
     names: tuple[str, ...]
@@ -169,7 +169,7 @@ class TsvLayout:
     def of(
         cls, first: Sequence[str], columns: Sequence[str] | None, name: str, *, titled: bool = False, tell: bool = False
     ) -> TsvLayout:
-        """Tell the layout of a file from the cells of its first line and from what the user says.
+        """Determine the layout of a file from the cells of its first line and the user's ``columns``.
 
         Parameters
         ----------
@@ -180,14 +180,14 @@ class TsvLayout:
         name
             Of the file.
         titled
-            Whether only a header or ``columns`` can tell: two to four columns without one are not guessed.
+            Whether a header or ``columns`` is required: two to four columns without one are not guessed.
         tell
-            Whether to say which columns were found by other titles.
+            Whether to report columns that were found by synonyms.
 
         Raises
         ------
         DataError
-            If the first line names a column twice, or nothing tells what columns hold.
+            If the first line names a column twice, or the columns are unknown.
         """
         cells = [cell.strip() for cell in first]
         called = set(map(plain_title, cells))
@@ -237,16 +237,16 @@ class TsvLayout:
 
 
 class LayoutError(DataError):
-    """Nobody knows what the columns of a file hold: a matter of options, whatever else is to be skipped."""
+    """The columns of a file are unknown: an error of the options, so ``skip_bad`` does not skip it."""
 
 
 def check_ids(lines: Sequence[str], name: str) -> None:
-    """Refuse a file of four columns without a header whose first one is no id, as the same stands there again.
+    """Raise an error for a file of four columns without a header whose first column has a value twice, so it is no id.
 
     Parameters
     ----------
     lines
-        The first ones of the file, wherever reading begins.
+        The first lines of the file, even if reading starts later.
     name
         The file's name.
 
@@ -267,12 +267,12 @@ def check_ids(lines: Sequence[str], name: str) -> None:
 
 
 def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return names of columns in their order, or ``FIELD=TITLE``, given as a sequence or with commas between them.
+    """Validate column names in order, or ``FIELD=TITLE`` pairs, given as a sequence or comma-separated.
 
     Raises
     ------
     UsageError
-        If a name is unknown or given twice, or message or response is not there.
+        If a name is unknown or given twice, or message or response is missing.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | No
     return names
 
 
-_SLICE = 1 << 17  # rows decoded at once
+_SLICE = 1 << 17  # rows per slice
 
 
 class ParquetTriples:
@@ -336,14 +336,14 @@ class ParquetTriples:
         self._check(schema)
 
     def rows(self, size: Size, passed: int, contexts: bool, first: int = 0, count: int | None = None) -> _Opened:
-        """Return rows to be read.
+        """Return a reader of some rows.
 
         Parameters
         ----------
         size
-            How many rows to read at once at most; a function is asked before each time.
+            Maximum rows per batch; a function is called before each batch.
         passed
-            How many rows to pass over, of those after ``first``.
+            How many rows to skip, of those after ``first``.
         contexts
             Whether contexts are wanted.
         first, count
@@ -359,7 +359,7 @@ class ParquetTriples:
         def batches() -> Iterator[list[Any]]:
             at = first + passed
             while at < last:
-                # Slices end at the same rows wherever reading begins, and so do the batches after that.
+                # Slices, and so batches, end at the same rows wherever reading starts.
                 end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
                 with damage_named(self._name):
                     records = self._lazy.select(wanted).slice(at, end - at).collect().rows(named=True)
@@ -390,19 +390,19 @@ class ParquetTriples:
 _READ_WHOLE: Final = ("csv", "xlsx")  # a row may have several lines
 
 Form: TypeAlias = TsvLayout | Literal["jsonl", "parquet"]
-"""What a file of triples was found to be: the columns of its lines, JSON lines or Parquet."""
+"""The form of a file of triples: the columns of its lines, JSON lines or Parquet."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Something of a file.
+    """A part of a file.
 
     Attributes
     ----------
     file
-        Which of the files it is, counted from 0.
+        The number of the file, from 0.
     path, name, label
-        The file wherever it is read from, and as messages and made-up ids call it.
+        The absolute path, and the names in messages and generated ids.
     """
 
     file: int
@@ -413,18 +413,18 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class TripleRange(FilePart):
-    """Rows of a file that follow each other: all of them, unless they were counted before.
+    """Consecutive rows of a file: all of them, unless they were counted before.
 
     Attributes
     ----------
     first, count
-        How many rows went before, and how many these are; None for all that follow.
+        The number of rows before, and of these rows; None for all that follow.
     byte, skip
-        Where to begin to read lines, and how many of them to pass over there.
+        The offset at which to start reading, and how many lines to skip there.
     form
-        What the file is, if somebody has looked.
+        The form of the file, if it was surveyed.
     size
-        About how many bytes of the file these rows are.
+        The approximate size of these rows in bytes.
     """
 
     first: int = 0
@@ -441,19 +441,19 @@ class TripleRange(FilePart):
 
 
 class _Opened(NamedTuple):
-    """A file that is being read."""
+    """An open file."""
 
     batches: Iterator[list[Any]]
-    """Rows as they were found."""
+    """Raw rows."""
     record: ToRecord
     place: Callable[[int, Any], str]
-    """Names a row, given its number and what was found."""
+    """Names a row for messages, given its number and the raw row."""
     header: bool = False
     """Whether the first row names the columns."""
     position: Callable[[int], int] = int
-    """How many bytes have been read, given how many rows have."""
+    """Returns the number of bytes read, given the number of rows read."""
     size: int | None = None
-    """How many bytes there are; None if only `position` tells, in the end."""
+    """Size in bytes; None if only `position` tells it, at the end."""
 
 
 def read_range(
@@ -465,7 +465,7 @@ def read_range(
     columns: Sequence[str] | None = None,
     tell: Callable[[int], object],
 ) -> Iterator[int]:
-    """Add triples to ``rows``, and yield after every batch how many rows of the file have been read.
+    """Add triples to ``rows``, and yield the number of rows read so far after every batch.
 
     Parameters
     ----------
@@ -474,13 +474,13 @@ def read_range(
     rows
         Takes the triples.
     size
-        How many rows a batch has at most; a function is asked before each.
+        Maximum rows per batch; a function is called before each.
     passed
-        How many rows of the range to pass over, which are not looked at.
+        How many rows of the range to skip without parsing them.
     columns
-        What the columns of tab-separated files hold, if that was said.
+        The columns of tables, if the user named them.
     tell
-        Told how many more bytes of a file have been read, unless its rows were counted.
+        Called with the number of bytes read since the last call, unless the rows were counted.
 
     Raises
     ------
@@ -520,11 +520,11 @@ def _open_part(
 def _open_whole(
     part: TripleRange, rows: TripleRows, size: Size, passed: int, columns: Sequence[str] | None, stack: ExitStack
 ) -> _Opened:
-    """Open a file of which nothing is known yet."""
+    """Open a file that was not surveyed."""
     stream, raw = stack.enter_context(opened(part.path, rows.name))
     if is_parquet(stream, rows.name):
         check_parquet(stream, rows.name)
-        # Slices need the file itself, unless it is packed in another or comes through a pipe.
+        # Slices need the file itself, unless it is compressed or a pipe.
         plain = raw is not None and first_bytes(part.path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
         whole = None if plain else stream.read()
         table = ParquetTriples(part.path if whole is None else whole, rows.name)
@@ -556,7 +556,7 @@ def _in_batches(rows: Iterable[Any], size: Size) -> Iterator[list[Any]]:
 
 
 def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: bool) -> tuple[Form, int | None] | None:
-    """Return what a file is, with the number of its rows if it says so; None for one that cannot be entered midway.
+    """Return the form of a file, and its number of rows if it states it; None if it can only be read from the start.
 
     Raises
     ------
@@ -579,7 +579,7 @@ def _form_of_lines(reader: LineReader, name: str, columns: Sequence[str] | None)
     form, first = format_of(name), reader.first()
     if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
         return "jsonl"
-    layout = _layout(first.split("	"), columns, name)
+    layout = _layout(first.split("\t"), columns, name)
     if layout.guessed_id:
         check_ids(reader.head(LOOKED_AT), name)
     return layout
@@ -593,19 +593,19 @@ def _layout(first: Sequence[str], columns: Sequence[str] | None, name: str, *, t
 
 
 FILES_AT_ONCE: Final = 256
-"""Small files that are looked at in one go, if they are not larger together than a stretch."""
+"""Maximum number of small files per survey task; together they are not larger than a stretch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch(FilePart):
-    """Some blocks of a file.
+    """Consecutive blocks of a file.
 
     Attributes
     ----------
     start, size, whole
-        Which bytes of it, and how many it has in all.
+        Their offset and size, and the size of the file, in bytes.
     columns, lenient
-        What tab-separated columns hold, if that was said, and whether bad rows are skipped.
+        The columns of tables, if the user named them, and whether bad rows are skipped.
     """
 
     start: int
@@ -620,7 +620,7 @@ class Stretch(FilePart):
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """What is looked at in one go: a stretch of a large file, or small files."""
+    """A survey task: a stretch of a large file, or several small files."""
 
     each: tuple[Stretch, ...]
 
@@ -629,23 +629,23 @@ class Stretches:
 
     @property
     def size(self) -> int:
-        """How many bytes it is."""
+        """Size in bytes."""
         return sum(stretch.size for stretch in self.each)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found in a stretch.
+    """The survey of a stretch.
 
     Attributes
     ----------
     lines
-        How many there are in each block.
+        The line counts of its blocks.
     form, rows
-        What the file is, and how many rows it says it has; both of a first stretch only. No form stands for a file that
-        can be read only from its beginning.
+        The form of the file, and the number of rows that it states; only for the first stretch. A file without a form
+        can only be read from the start.
     refusal
-        Why the file cannot be read with these options, if so.
+        Why the file cannot be read with these options; empty if it can.
     """
 
     lines: LineCount
@@ -655,7 +655,7 @@ class Look:
 
 
 def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | None, skip_bad: bool) -> list[Stretch]:
-    """Cut files, given as they are called with their sizes, into stretches; an empty file is one, too."""
+    """Split files, given with their sizes, into stretches; an empty file is one stretch."""
     called = labels([name for name, _ in files])
     return [
         Stretch(number, absolute(name), name, called[number], start, some_of_it, size, columns, skip_bad)
@@ -665,7 +665,7 @@ def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | No
 
 
 def together(found: Iterable[Stretch]) -> list[Stretches]:
-    """Put stretches that follow each other together where they are whole files, and small ones."""
+    """Group consecutive stretches that are whole, small files."""
     step = ranges.BLOCK * ranges.BLOCKS_A_PIECE
     groups: list[list[Stretch]] = []
     room = 0  # bytes that fit into the last group
@@ -680,7 +680,7 @@ def together(found: Iterable[Stretch]) -> list[Stretches]:
 
 
 def look(stretches: Stretches, _state: None = None) -> tuple[Look, ...]:
-    """Look at stretches of files.
+    """Survey stretches of files.
 
     Raises
     ------
@@ -703,19 +703,19 @@ def _look(stretch: Stretch) -> Look:
 
 
 class SurveyedFile:
-    """A file all stretches of which were looked at.
+    """A file whose stretches were all surveyed.
 
     Parameters
     ----------
     looks
-        What was found in each stretch, in their order.
+        The survey of each stretch, in order.
 
     Attributes
     ----------
     rows
-        How many it has; None if it can be read only from its beginning, so that nobody knows.
+        Number of rows; None if the file can only be read from the start.
     number
-        Which of the files it is.
+        The number of the file, from 0.
     size
         Its bytes.
     """
@@ -731,17 +731,17 @@ class SurveyedFile:
             self.rows = self._index.rows if first.rows is None else first.rows
 
     def whole(self) -> TripleRange:
-        """Return all rows without counting them."""
+        """Return the whole file, with uncounted rows."""
         where = self._stretch
         return TripleRange(where.file, where.path, where.name, where.label, size=self.size)
 
     def some(self, first: int, count: int) -> TripleRange:
-        """Return some rows of a file whose rows are known."""
+        """Return a range of rows of a file whose rows were counted."""
         where, rows = self._stretch, self.rows or 1
         begin, skip = (0, 0) if self._form in (None, "parquet") else self._index.begin(first)
         size = self.size * (first + count) // rows - self.size * first // rows
         return TripleRange(where.file, where.path, where.name, where.label, first, count, begin, skip, self._form, size)
 
     def content(self, part: TripleRange) -> list[int]:
-        """Return numbers that differ if rows of this file do; at least if they, or rows close to them, do."""
+        """Return the checksums of the blocks that hold the rows of a range."""
         return self._index.content(part.first, part.count)

@@ -30,7 +30,7 @@ from trubleu.mining.candidates import (
     warn_of_few,
     with_additions,
 )
-from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
+from trubleu.mining.index_builder import Reading, check_there, write_index
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
 from trubleu.mining.search import ShardsOnDemand, Where, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
@@ -145,7 +145,7 @@ class Index:
         """
         options = checked_options(tokenize, lowercase, stop_words, shard_triples)
         folder = _folder(path)
-        build_index(folder, corpus, options, _reading(columns, skip_bad, resume, cache, engine, progress))
+        write_index(folder, corpus, _reading(columns, skip_bad, resume, cache, engine, progress), options)
         return cls.open(folder)
 
     @classmethod
@@ -201,7 +201,7 @@ class Index:
         CountedWarning
             If rows were left out.
         """
-        add_to_index(self.place, corpus, _reading(columns, skip_bad, resume, cache, engine, progress))
+        write_index(self.place, corpus, _reading(columns, skip_bad, resume, cache, engine, progress))
         return Index.open(self.place)
 
     def __len__(self) -> int:

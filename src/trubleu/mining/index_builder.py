@@ -490,63 +490,40 @@ def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool 
     return TripleList(chain(first, items))  # type: ignore[arg-type]  # it says itself what is no triple
 
 
-def build_index(path: str, corpus: Corpus, options: IndexOptions, reading: Reading) -> None:
-    """Build an index in its own folder (see `Index.build`)."""
+def write_index(path: str, corpus: Corpus, reading: Reading, options: IndexOptions | None = None) -> None:
+    """Build an index in its own folder, or add to one if no options are given (see `Index.build` and `Index.add`)."""
     check_outside(path, corpus)
     reading = replace(reading, resume=reading.resume and not reading.cache.anew)
     source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
-    if reading.resume and not paths.exists(path):
-        raise UsageError(f"there is nothing to resume in {path}; index without --resume")
-    work = _Work(path, _journal("", options, source, reading), None, source, reading)
-    work.made = make_folder(path)
+    nothing = f"there is nothing to resume in {path}; {'index' if options else 'add'} without --resume"
+    if options and reading.resume and not paths.exists(path):
+        raise UsageError(nothing)
+    created = make_folder(path) if options else False
     with locked(path):
         found, manifest = _found(path, reading)
+        if (begin := options or manifest) is None:
+            raise _missing(path)
         if found is not None and found.base != (manifest.checksum if manifest else ""):
             _finish(path, manifest)
             if reading.resume:
                 return  # only the cleanup was missing
             found = None
+        if options and manifest is not None:
+            if not reading.resume:
+                raise UsageError(f"{path} is an index already; add to it, or choose another folder")
+            if found is None:
+                raise UsageError(f"{path} is finished, there is nothing to resume")
+            raise UsageError(f"what was not finished in {path} is an addition; resume that with mine add")
+        work = _Work(path, begin, source, reading, created=created)
         if reading.resume:
             if found is None:
-                raise UsageError(
-                    f"{path} is finished, there is nothing to resume"
-                    if manifest
-                    else f"there is nothing to resume in {path}; index without --resume"
-                )
-            if manifest is not None:
-                raise UsageError(f"what was not finished in {path} is an addition; resume that with mine add")
+                raise UsageError(nothing)
             found.check_same(work.journal, work.way_out)
-        elif manifest is not None:
-            raise UsageError(f"{path} is an index already; add to it, or choose another folder")
         elif found is not None:
-            raise UsageError(f"{path} holds an index that was not finished; continue with --resume, or {work.way_out}")
-        else:
+            what = "an index" if options else "an addition"
+            raise UsageError(f"{path} holds {what} that was not finished; continue with --resume, or {work.way_out}")
+        elif options:
             check_ours(path)
-        work.run()
-
-
-def add_to_index(path: str, corpus: Corpus, reading: Reading) -> None:
-    """Add triples to an index (see `Index.add`)."""
-    check_outside(path, corpus)
-    reading = replace(reading, resume=reading.resume and not reading.cache.anew)
-    source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
-    with locked(path):
-        found, manifest = _found(path, reading)
-        if manifest is None:
-            raise _missing(path)
-        journal = _journal(manifest.checksum, manifest.options, source, reading)
-        work = _Work(path, journal, manifest, source, reading)
-        if found is not None and found.base != manifest.checksum:
-            _finish(path, manifest)
-            if reading.resume:
-                return
-            found = None
-        if reading.resume:
-            if found is None:
-                raise UsageError(f"there is nothing to resume in {path}; add without --resume")
-            found.check_same(journal, work.way_out)
-        elif found is not None:
-            raise UsageError(f"an addition to {path} was not finished; continue it with --resume, or {work.way_out}")
         work.run()
 
 
@@ -577,20 +554,13 @@ def _missing(path: str) -> DataError:
 
 
 def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None]:
-    """Return the journal and manifest in a folder; without ``resume``, unfinished work is removed first."""
+    """Return the journal and manifest in a folder; with ``--no-cache``, unfinished work is removed first."""
     manifest = Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
     if reading.cache.anew:
         _finish(path, manifest)
     there = paths.exists(paths.joined(path, JOURNAL))
     journal = Journal.read(path, reading.cache.key(path, resume=reading.resume)) if there else None
     return journal, manifest
-
-
-def _journal(base: str, options: IndexOptions, source: TripleSource, reading: Reading) -> Journal:
-    sources = tuple(map(name_of, source.files)) or (PYTHON,)
-    columns = source.columns if isinstance(source, TripleFiles) else None
-    given = reading.columns if columns is None else ",".join(columns)
-    return Journal(base=base, options=options, columns=given, sources=sources)
 
 
 def _tidy(path: str, manifest: Manifest | None) -> None:
@@ -608,17 +578,24 @@ def _finish(path: str, manifest: Manifest | None) -> None:
 
 
 class _Work:
-    """A build or an addition, started or resumed."""
+    """A build with some options, or an addition to the index of a manifest; started or resumed."""
 
     def __init__(
-        self, path: str, journal: Journal, base: Manifest | None, source: TripleSource, reading: Reading
+        self, path: str, begin: IndexOptions | Manifest, source: TripleSource, reading: Reading, *, created: bool
     ) -> None:
-        self.journal = journal
-        self.made = False
+        base = begin if isinstance(begin, Manifest) else None
+        columns = source.columns if isinstance(source, TripleFiles) else None
+        self.journal = Journal(
+            base=base.checksum if base else "",
+            options=begin.options if isinstance(begin, Manifest) else begin,
+            columns=reading.columns if columns is None else ",".join(columns),
+            sources=tuple(map(name_of, source.files)) or (PYTHON,),
+        )
         self.way_out = f"remove the folder {path}"
         if base is not None:
             self.way_out = f"remove {paths.joined(path, JOURNAL)} to give up what was to be added"
         self._path = path
+        self._created = created
         self._base = base
         self._before = base.shards if base else ()
         self._source = source
@@ -740,6 +717,6 @@ class _Work:
 
     def _give_up(self) -> None:
         if self._base is None:
-            remove_all(self._path, made=self.made)
+            remove_all(self._path, made=self._created)
         else:
             _tidy(self._path, self._base)

@@ -4,14 +4,16 @@ A shard holds counts and texts, nothing that depends on the rest of the corpus. 
 anywhere, and an index grows by adding a shard. These are its arrays:
 
 =====================================  ================================================================================
-``word_bytes``, ``word_begins``        the words of both fields, concatenated, and their offsets ``word_slots``
-hash table from words to their numbers ``message_begins``, ``…_postings``     offsets of postings lists; postings: a row
-(20 bits) and a class of count and length ``message_limits``                     the best classes of each word, which
-bound its contribution ``response_…``                         the same three for the responses ``bags``, ``bag_begins``
-the words of each row, in order: those of the message, then of the response ``response_hashes``
-hashes of the responses, case and white space folded ``id_text_…``, ``message_text_…``,     the original texts: bytes
-and offsets ``response_text_…`` =====================================
-================================================================================
+``word_bytes``, ``word_begins``        the words of both fields, concatenated, and their offsets
+``word_slots``                         hash table from words to their numbers
+``message_begins``, ``…_postings``     offsets of postings lists; postings: a row (20 bits), a class of count and length
+``message_limits``                     the best classes of each word, which bound its contribution
+``response_…``                         the same three for the responses
+``bags``, ``bag_begins``               the words of each row, in order: those of the message, then of the response
+``response_hashes``                    hashes of the responses, case and white space folded
+``id_text_…``, ``message_text_…``,     the original texts: bytes and offsets
+``response_text_…``
+=====================================  ================================================================================
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from trubleu.data.triple_formats import TripleRows, read_range
 from trubleu.data.triples import TripleBatch
 from trubleu.errors import DataError, UsageError, some
 from trubleu.execution.hashing import code_digest, stream_digest
-from trubleu.files.paths import is_remote, joined, keep_copies, open_binary, unreadable
+from trubleu.files.paths import is_remote, joined, keep_copies, open_binary, reading
 from trubleu.mining.manifest import (
     ListedShard,
     SealedKind,
@@ -355,7 +355,7 @@ class ShardMaker:
     tell: Callable[[int], object] | None = None
 
     def __call__(self, part: Part, how: Tokenizer) -> tuple[tuple[Made, ...], int]:
-        """Return the records of a part, those finished earlier first, and how many bytes those cover.
+        """Return the records of a part, those finished earlier first, and the number of those.
 
         Raises
         ------
@@ -443,11 +443,8 @@ def file_digest(path: PathLike) -> str:
     DataError
         If it cannot be read.
     """
-    try:
-        with open_binary(path) as stream:
-            return stream_digest(stream)
-    except OSError as error:
-        raise DataError(unreadable(os.fspath(path), error)) from error
+    with reading(os.fspath(path)), open_binary(path) as stream:
+        return stream_digest(stream)
 
 
 @contextmanager

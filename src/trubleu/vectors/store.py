@@ -3,10 +3,14 @@
 The file is one of `trubleu.files.arrays`. Its arrays:
 
 ================  ===============================================================================================
-`hashes`          64-bit hashes of the n-grams, ascending `hashed_rows`     the row of each hash `ngrams_bytes`    the
-n-grams, concatenated as UTF-8, in row order (most frequent first, if trained) `ngrams_begins`   the offset of each
-n-gram `lengths`         the number of words of each n-gram `counts`          how often each was seen; optional
-`row_checks`      one checksum per row of the matrix `matrix`          the vectors, row by row, in 32 or 16 bits
+`hashes`          64-bit hashes of the n-grams, ascending
+`hashed_rows`     the row of each hash
+`ngrams_bytes`    the n-grams, concatenated as UTF-8, in row order (most frequent first, if trained)
+`ngrams_begins`   the offset of each n-gram
+`lengths`         the number of words of each n-gram
+`counts`          how often each was seen; optional
+`row_checks`      one checksum per row of the matrix
+`matrix`          the vectors, row by row, in 32 or 16 bits
 ================  ===============================================================================================
 
 A lookup reads the index and the requested rows only; the checksum of every row that is read is verified. Hash

@@ -1,22 +1,22 @@
-"""Counting a corpus stage by stage on any engine: words first, then the n-grams of each order.
+"""Count a corpus stage by stage on any engine: words first, then the n-grams of each order.
 
 Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
 number of the n-gram that begins at each place, if it is frequent enough. Workers write parts into the folder of the
 training; a count that was interrupted starts again.
 
-The corpus is cut into ranges of lines by bytes, each of which can be read alone. A line belongs to the range in which
-it begins, so nobody needs to count lines beforehand, and where a range ends is for its reader to find. A compressed
-file is one range, since it can only be read from its start, and so is a pipe.
+The corpus is split into ranges of bytes that are read independently. A line belongs to the range in which it begins, so
+lines need not be counted first; the reader finds the end of its range. A compressed file is one range, since it can
+only be read from its start, and so is a pipe.
 
-A range of lines gives its words numbers as they come. Merged in the order of the ranges, words keep the order in which
-they first come in the whole corpus, whoever read which range.
+A range numbers its words in order of first occurrence. Merging in the order of the ranges gives the order of first
+occurrence in the whole corpus, whichever worker read which range.
 
 An n-gram is a pair of overlapping (n−1)-grams, so an order is a list of pairs of numbers of the order below. Counting
 goes level by level (Agrawal & Srikant 1994): a pair is counted only if both of its halves are as frequent as it must be
-itself, which loses nothing. Ranges of places are counted on their own. Each puts its pairs into buckets by a hash, and
-a bucket of all ranges is added up on its own as well. Where more pairs turn up than are to be counted at once, a part
-of them is put off to a further pass, so counts are exact however large the text is. In the end all pairs of a range are
-in memory, which takes at most 0.8 GB, if no pair comes twice.
+itself, which loses nothing. Ranges of positions are counted independently. Each puts its pairs into buckets by a hash,
+and each bucket is summed over all ranges independently. If there are more pairs than fit into memory, some are deferred
+to a further pass, so counts are exact for any size of text. In the end all pairs of a range are in memory, at most
+0.8 GB if no pair is repeated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
 from trubleu.files.compression import is_packed
 from trubleu.files.lines import decode_lines, lines_of_blocks
-from trubleu.files.paths import is_standard, name_of, unreadable
+from trubleu.files.paths import is_standard, name_of
 from trubleu.files.ranges import SourceFile, count_lines, digest_of, shorter
 from trubleu.native import kernels
 from trubleu.text import tokenizer
@@ -66,12 +66,12 @@ if TYPE_CHECKING:
 
 
 RANGE: Final = 1 << 25
-"""Bytes of a range: some tenths of a second of work, to be lost with a worker or done again after Ctrl-C."""
+"""Bytes of a range: a few tenths of a second of work, which is repeated if its worker is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextRange:
-    """Some lines of a plain file, or a whole one that cannot be cut.
+    """Some lines of a plain file, or a whole file that cannot be split.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class TextRange:
         yield from self._lines(told, str(self) if self.first else self.name, 0)
 
     def located(self, message: str) -> str:
-        """Return what `lines` raised, with the number of the line in the file, which takes a pass through the file."""
+        """Return the error of `lines` with the line number in the file, which takes a pass through the file."""
         if self.first and message.startswith(f"{self}:"):
             try:
                 for _ in self._lines(lambda _block: None, self.name, self._lines_before()):
@@ -126,7 +126,7 @@ class TextRange:
         return message
 
     def digest(self) -> str:
-        """Return what differs if the lines do."""
+        """Return a hash of the lines."""
         return digest_of(self._blocks()).hex()
 
     def _lines(self, told: Callable[[bytes], object], name: str, number: int) -> Iterator[list[str]]:
@@ -142,7 +142,7 @@ class TextRange:
         return sum(count_lines(SourceFile(self.path, self.name), 0, start).newlines)
 
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the bytes of the lines, each block with the byte at which it begins."""
+        """Yield the bytes of the lines in blocks, each with its offset."""
         if self.end is None:
             yield from self._all_blocks()
             return
@@ -171,7 +171,7 @@ class TextRange:
 
 
 def text_ranges(paths: Sequence[PathLike]) -> list[TextRange]:
-    """Cut a corpus into ranges, which depend on nothing but the files.
+    """Split a corpus into ranges, which depend on the files alone.
 
     Raises
     ------
@@ -184,11 +184,9 @@ def text_ranges(paths: Sequence[PathLike]) -> list[TextRange]:
         if comes_once(path):
             ranges.append(TextRange(len(ranges), str(path), name, comes_once=True))
             continue
-        try:
+        with file_paths.reading(name):
             packed = is_packed(file_paths.first_bytes(path, 4))
             size = file_paths.byte_size(path)
-        except OSError as error:
-            raise DataError(unreadable(name, error)) from error
         where = file_paths.absolute(path)
         if packed:
             ranges.append(TextRange(len(ranges), where, name))
@@ -206,7 +204,7 @@ def comes_once(path: PathLike) -> bool:
 
 
 def fingerprints(ranges: Sequence[TextRange], contents: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what tells one corpus from another: the files' names, and a hash of what is in each.
+    """Return the identity of a corpus: the names of its files, and a hash of the content of each.
 
     Parameters
     ----------
@@ -311,10 +309,10 @@ _LINES: Final = 1 << 15  # tokenised at once
 
 
 class WordsRead(NamedTuple):
-    """What came of a range."""
+    """The result of reading a range."""
 
     size: int
-    """How many numbers it has become."""
+    """Number of its words and sentence ends."""
     content: str
     """A hash of its text."""
 
@@ -368,7 +366,7 @@ def words_part(number: int) -> str:
 def read_ranges(
     ranges: Sequence[TextRange], parts: Parts, options: TrainingOptions, engine: Engine, tell: Tell
 ) -> list[WordsRead]:
-    """Make parts of all ranges, and return what came of each.
+    """Make parts of all ranges, and return the result of each.
 
     What comes through a pipe is read first, and in this process.
 
@@ -391,7 +389,7 @@ def read_ranges(
 
 
 def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Tell) -> list[str]:
-    """Return a hash of the text of each range as it is now; what comes through a pipe is then gone.
+    """Return a hash of the current text of each range; this consumes pipes.
 
     Raises
     ------
@@ -407,7 +405,7 @@ def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Tell) -> list
 
 
 def _shared_out(ranges: Sequence[TextRange], engine: Engine) -> list[tuple[Engine, list[TextRange]]]:
-    """Return who reads what: pipes are read here, and first."""
+    """Return engines with their ranges: pipes are read in this process, and first."""
     here = [text for text in ranges if text.comes_once]
     return [(InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])]
 
@@ -422,7 +420,7 @@ def _mapped(
 
 
 def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
-    """Return an error that says what is wrong first in each file; whole files may have another encoding."""
+    """Return an error that names the first problem in each file; a whole file may have another encoding."""
     bad = dict(error.partitions)
     firsts: dict[str, str] = {}
     further: Counter[str] = Counter()
@@ -539,7 +537,7 @@ class PlaceRange:
 
 
 def place_ranges(source: Path) -> list[PlaceRange]:
-    """Cut a file of numbers into ranges of places, the last one shorter, whoever is to count them."""
+    """Split a file of numbers into ranges of places, the last one shorter, independent of the engine."""
     count = source.stat().st_size // np.dtype(np.uint32).itemsize
     size = PLACES if count > 2 * PLACES else max(count, 1)
     return [
@@ -580,7 +578,7 @@ class CountPairs:
         return [int(size) for size in np.diff(begins)]
 
     def _pairs(self, places: PlaceRange) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the pairs of a range; what counted them is gone then."""
+        """Return the pairs of a range; the memory of the counter is freed."""
         counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
         more = True
         while more:
@@ -592,7 +590,7 @@ class CountPairs:
 
 
 def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
-    """Return the bucket of each pair, little by little since the numbers in between take more room."""
+    """Return the bucket of each pair, in batches because intermediate results take more memory."""
     found = np.empty(len(firsts), np.uint8)
     for begin in range(0, len(firsts), _PAIRS_AT_ONCE):
         end = begin + _PAIRS_AT_ONCE
@@ -601,7 +599,7 @@ def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
 
 
 def bucket_of(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
-    """Return the bucket of each pair, which has nothing to do with its place in a counter's table."""
+    """Return the bucket of each pair, independent of its slot in a counter's table."""
     mixed = firsts.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F) ^ seconds * np.uint64(0x165667B19E3779F9)
     return (mixed >> np.uint64(40)).astype(np.uint8)
 
@@ -752,7 +750,7 @@ class EncodePairs:
 
 
 def load_index(parts: Parts) -> kernels.PairIndex:
-    """Return what finds the n-grams of the order that was counted last."""
+    """Return the index of the n-grams of the order that was counted last."""
     part = parts.open("level")
     return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
 
@@ -787,7 +785,7 @@ def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine:
 
 
 class Counted(NamedTuple):
-    """What was counted in a corpus."""
+    """The counts of a corpus."""
 
     vocabulary: Vocabulary
     """Its words."""
@@ -796,7 +794,7 @@ class Counted(NamedTuple):
     checksums: dict[int, str]
     """Of the corpus as numbers, for each order that is trained."""
     corpus: list[tuple[str, str]]
-    """What tells the corpus from another, as `fingerprints` says."""
+    """The identity of the corpus, from `fingerprints`."""
 
 
 def count_corpus(
@@ -856,7 +854,7 @@ def _check_size(corpus: Sequence[PathLike], total: int, options: TrainingOptions
 
 
 def _check_listed(level: Level, options: TrainingOptions) -> None:
-    """Refuse a vocabulary that has nothing in one of its orders."""
+    """Raise an error for an order without frequent n-grams."""
     least = dict(zip(options.orders, options.min_count, strict=True)).get(level.order)
     if least is not None and level.at_least(least) == 0:
         what = "word" if level.order == 1 else f"n-gram of {level.order} words"
