@@ -9,8 +9,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.judge.example import HOSTILE, make_report
+from trubleu.data import Ratings, SegmentScores
+from trubleu.judge import judge_ratings
 from trubleu.judge.pairs.results import Measure
 from trubleu.render.judge_pairs import render_judge_page
+from trubleu.render.judge_ratings import render_ratings_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,6 +222,37 @@ def test_labels_of_charts_do_not_touch(visit: Opener, page_file: Path) -> None:
             for number, (left, top, right, bottom) in enumerate(boxes):
                 for other in boxes[number + 1 :]:
                     assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+
+
+def test_long_numbers_leave_room_for_the_title_of_their_axis(visit: Opener, tmp_path: Path) -> None:
+    cells = [(system, str(item)) for system in "ABCDE" for item in range(12)]
+    rated = [1 + (place * 7) % 5 for place in range(len(cells))]
+    ratings = Ratings([item for _, item in cells], [system for system, _ in cells], ["ann"] * len(cells), rated)
+    scales = {"tens": -11.5, "hundreds": -115.0, "tiny": -0.00012, "millions": -1_234_567.0}
+    scores = SegmentScores(
+        [name for name in scales for _ in cells],
+        [system for system, _ in cells] * len(scales),
+        [item for _, item in cells] * len(scales),
+        [unit * (1 + place % 9 / 10) for unit in scales.values() for place in range(len(cells))],
+    )
+    page = tmp_path / "page.html"
+    page.write_text(render_ratings_page(judge_ratings({}, None, ratings, {}, scores=[scores], resamples=9, trials=9)))
+    for width in (360, 1280):
+        found = (
+            visit(page, width=width)
+            .page.locator(".chart svg")
+            .evaluate_all(
+                """all => all.map(chart => [
+              chart.getBoundingClientRect().left,
+              chart.querySelector("text[transform]").getBoundingClientRect(),
+              [...chart.querySelectorAll(".tick.end")].map(text => text.getBoundingClientRect()),
+            ])"""
+            )
+        )
+        assert len(found) == len(scales)
+        for left, title, numbers_shown in found:
+            assert left <= title["left"]
+            assert all(title["right"] <= number["left"] for number in numbers_shown)
 
 
 def test_it_works_by_keyboard(visit: Opener, page_file: Path) -> None:

@@ -38,7 +38,8 @@ def explanations() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "compare": lambda: test_compare_page.made("bleu-2"),
-    "judge": lambda: render_judge_page(make_report()),
+    # Few segments: axe-core is slow on large pages.
+    "judge": lambda: render_judge_page(make_report(12, metrics=["dbleu-2"]), browse=3),
     "judge ratings": lambda: render_ratings_page(test_ratings.judged(*test_ratings.world()[:2])),
     "judge sets": lambda: render_sets_page(judge_sets({"one": test_ratings.judged(*test_ratings.world()[:2])})),
     "explain": explanations,

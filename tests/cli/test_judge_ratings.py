@@ -194,6 +194,8 @@ def test_many_sets(run: Run, name: str) -> None:
         (("ratings", "nowhere.csv", "--scores", "x.csv"), "nowhere.csv"),
         (("ratings", "good", "S9"), "S9 is neither a system of good nor a file of outputs"),
         (("ratings", "good", "--without", "S00"), "there is no system 'S00' to leave out; did you mean S0?"),
+        (("ratings", "good", *(f"--without=S{system}" for system in range(5))), "no system is left to judge by"),
+        (("ratings", "good", "--language-pair", "de-en"), "--language-pair changes nothing without rankings or --sc"),
         (("sets", "good", "small", "--without", "S9"), "there is no system S9 in any of the sets; leave out SYSTEM"),
         (("sets", "good", "small", "--without", "god:S1"), "there is no system god:S1 in any of the sets"),
         (("sets", "good.jsonl"), "good.jsonl is not a set; create one with trubleu import"),
@@ -208,6 +210,15 @@ def test_what_is_refused_is_said_in_one_sentence(run: Run, arguments: tuple[str,
     last = err.strip().splitlines()[-1]
     assert last.startswith("trubleu: ")
     assert message in last
+
+
+@pytest.mark.parametrize("option", ["--aspect=overall", "--scale=1:5", "--repeated-ratings=mean"])
+def test_rankings_have_no_options_of_ratings(run: Run, tmp_path: Path, option: str) -> None:
+    titles = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
+    (tmp_path / "rank.csv").write_text(f"{titles}\nde,en,1,ann,S0,1,S1,2,1\n")
+    code, _, err = run("judge", "ratings", "rank.csv", "--scores", "scores.csv", option)
+    assert code == 2
+    assert f"{option.partition('=')[0]} is about ratings, but rank.csv has rankings; leave it out" in err
 
 
 def test_names_are_escaped_on_pages(run: Run, tmp_path: Path) -> None:

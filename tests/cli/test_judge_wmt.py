@@ -102,7 +102,7 @@ def test_the_verdict_comes_first(run: Run) -> None:
     assert re.search(r"not significantly better than nist-2\. .*would settle", out.splitlines()[1])
     code, out, _ = run("--ref", "ref.txt", "--human", "people.txt", "-m", "chrf", *OUTPUTS, "--resamples", "10")
     assert code == 0
-    assert out.splitlines()[0].endswith("; it is the only metric.")
+    assert out.splitlines()[0].endswith("; there is no other metric to compare it with.")
 
 
 def test_a_page(run: Run, tmp_path: Path) -> None:
@@ -230,6 +230,17 @@ def test_bad_calls(run: Run, arguments: tuple[str, ...], message: str) -> None:
     assert message in err
     assert "Traceback" not in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("people", [("--rankings", "rank.csv"), ("--assessments", "news.B=da.txt")])
+def test_scores_of_systems_cannot_be_held_against_judgements_of_segments(
+    run: Run, tmp_path: Path, people: tuple[str, ...]
+) -> None:
+    rows = [f"mine\tdeu-eng\tnews\tnews.{name}.de-en\t{place}\n" for place, name in enumerate(SYSTEMS)]
+    (tmp_path / "mine.sys.score").write_text("".join(rows))
+    code, out, err = run(*people, "--scores", "mine.sys.score", *OUTPUTS)
+    assert (code, out) == (2, "")
+    assert "deu-eng: rankings and assessments are of segments, but all scores are of whole systems; give -m" in err
 
 
 def test_nothing_of_our_own_to_write(run: Run) -> None:

@@ -191,7 +191,7 @@ def test_a_calibration_that_ties_everything_is_said() -> None:
     nearly = Ratings(ratings.item, ratings.system, ratings.rater, [1] * (len(ratings) - 1) + [5])
     with pytest.warns(TrubleuWarning, match="calibration ties more than 95% of all pairs for good"):
         report = judged(nearly, scores)
-    assert report.verdicts[0].verdict.endswith("; it is the only metric.")
+    assert report.verdicts[0].verdict.endswith("; there is no other metric to compare it with.")
 
 
 def test_a_constant_metric_is_undefined_with_its_reason() -> None:
@@ -203,7 +203,7 @@ def test_a_constant_metric_is_undefined_with_its_reason() -> None:
     assert row.value is None
     assert row.reason == "all its scores are equal"
     assert report.headline("segment")[-1].metric == "fair"
-    assert report.verdicts[0].verdict.endswith("it is the only metric.")
+    assert report.verdicts[0].verdict.endswith("; there is no other metric to compare it with.")
     (note,) = (each for each in report.notes if "undefined" in each)
     assert note.startswith("fair: Pearson r by item, Pearson r pooled, Spearman ρ pooled and ")
     assert note.endswith(" more are undefined, as all its scores are equal")
@@ -217,6 +217,39 @@ def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
     assert "one item is rated, so there are no intervals over items" in report.notes
     with pytest.raises(DataError, match="rates one output only, and a metric is judged by several; rate more outputs"):
         judged(Ratings(["1"], ["A"], ["ann"], [3]), scores)
+
+
+@pytest.mark.parametrize("test", ["perm-input", "perm-both", "perm-system", "bootstrap-segments"])
+@pytest.mark.parametrize("seed", [3, 11, 23])
+def test_a_metric_on_another_scale_is_the_same_metric(test: Any, seed: int) -> None:
+    ratings, scores, _, _ = world(metrics=1, items=20, seed=seed)
+    rows = [*zip(scores.system, scores.segment, scores.score, strict=True)]
+    given = SegmentScores(
+        [name for name in ("percent", "share") for _ in rows],
+        [system for system, _, _ in rows] * 2,
+        [item for _, item, _ in rows] * 2,
+        [score * unit for unit in (1.0, 0.01) for _, _, score in rows],
+    )
+    report = judged(ratings, given, test=test, segment_measure="pearson-pooled", system_measure="pearson")
+    for row in (*report.differences, *judged(ratings, given, test="perm-input").differences):
+        assert (row.difference, row.p, row.items_needed) == (0.0, 1.0, None)
+    assert all("with the same value as" in row.verdict for row in report.verdicts)
+
+
+def test_swaps_that_leave_a_metric_without_an_item() -> None:
+    """Metric a is defined on five items, b on another: a swap of all leaves a mean over none, of a sum not quite 0."""
+    random = np.random.default_rng(4)
+    scores = random.normal(size=(2, 5, 9))
+    scores[0, :, 5:] = scores[1, :, :8] = 0.0
+    cells = [(system, str(item)) for system in SYSTEMS for item in range(9)]
+    rated = [int(each) for each in random.permutation(np.repeat(np.arange(1, 6), 9))]
+    ratings = Ratings([item for _, item in cells], [system for system, _ in cells], ["ann"] * 45, rated)
+    names = [name for name in "ab" for _ in cells]
+    given = SegmentScores(names, [s for s, _ in cells] * 2, [i for _, i in cells] * 2, scores.ravel().tolist())
+    report = judged(ratings, given, segment_measure="pearson-item", trials=1000)
+    row = next(row for row in report.differences if row.level == "segment")
+    assert row.p is not None
+    assert row.items_needed is not None
 
 
 def test_p_values_that_cannot_be_lower_say_so() -> None:
@@ -379,6 +412,8 @@ def test_scores_that_are_missing_are_said() -> None:
         judged(ratings, scores, lower_is_better=["ter"])
     with pytest.raises(UsageError, match="there is no metric to judge"):
         judge_ratings({}, None, ratings, {})
+    with pytest.raises(UsageError, match="resample=items is not known; did you mean systems"):
+        judged(ratings, scores, resample="items")
 
 
 def test_lower_is_better_turns_scores_round() -> None:
@@ -386,6 +421,8 @@ def test_lower_is_better_turns_scores_round() -> None:
     turned = SegmentScores(scores.metric, scores.system, scores.segment, [-score for score in scores.score])
     one, two = judged(ratings, scores), judged(ratings, turned, lower_is_better=["good"])
     assert [row.value for row in one.measures] == [row.value for row in two.measures]
+    assert [row.score for row in one.systems] == [-row.score for row in two.systems]
+    assert "the sign of error rates is changed, so agreement is positive: good" in two.notes
 
 
 def test_regret_is_the_distance_from_the_best_of_each_set() -> None:
@@ -408,6 +445,17 @@ def test_regret_is_the_distance_from_the_best_of_each_set() -> None:
         judge_sets({**reports, "three": judged(*world(metrics=2)[:2])})
     with pytest.raises(DataError, match="there are no sets"):
         judge_sets({})
+
+
+def test_a_metric_without_a_value_on_any_set_is_left_out_and_said() -> None:
+    ratings, scores, _, _ = world(metrics=2)
+    flat = [7.0 if name == "fair" else score for name, score in zip(scores.metric, scores.score, strict=True)]
+    given = SegmentScores(scores.metric, scores.system, scores.segment, flat)
+    report = judge_sets({"one": judged(ratings, given, segment_measure="pearson-pooled", system_measure="kendall")})
+    assert [row.metric for row in report.regrets] == ["good"]
+    assert report.notes[-1] == "fair has no value on any set, so it is left out"
+    assert report.verdict.endswith("; there is no other metric to compare it with.")
+    assert "fair has no value" in render_sets(report)
 
 
 def test_signatures_of_many_sets_that_differ_in_the_number_of_references_are_one_line() -> None:

@@ -196,7 +196,11 @@ def numbers_in(path: str) -> list[float]:
 
 def test_a_line_has_a_gap_where_a_coefficient_is_undefined(report: PairsReport) -> None:
     charts = sweep_charts(report.sweeps)
-    assert [chart.x_title for chart in charts] == ["least weight of references", "segments a unit", "longest n-gram"]
+    assert [chart.x_title for chart in charts] == [
+        "minimum weight of references",
+        "segments per unit",
+        "longest n-gram",
+    ]
     for chart, name in zip(charts, ("threshold", "unit", "order"), strict=True):
         rows = [row for row in report.sweeps if row.sweep == name]
         defined = [row for row in rows if row.spearman is not None]

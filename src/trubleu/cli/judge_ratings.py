@@ -86,7 +86,7 @@ def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False
 
 
 def add_score_options(
-    group: argparse._ArgumentGroup, scores: str = "segment scores of other metrics: .seg.score, CSV, JSON lines"
+    group: argparse._ArgumentGroup, scores: str = "segment scores of other metrics: .seg.score, CSV or TSV"
 ) -> None:
     """Add the options of score files."""
     add.several(group, "--scores", "FILE", scores)
@@ -100,7 +100,7 @@ def add_draw_options(
 ) -> None:
     """Add the options of intervals; the resampled unit is one of them if it has a default."""
     if resample is not None:
-        about = f"what intervals draw: segments, systems or both (default: {resample})"
+        about = f"what to resample for intervals: segments, systems or both (default: {resample})"
         about += "; or ratings: segments and the raters of references" * ratings
         choices = ("segments", "systems", "both", *(("ratings",) if ratings else ()))
         add.option(group, "--resample", "WHAT", about, resample, choices=choices)
@@ -226,8 +226,14 @@ def _opinions(options: argparse.Namespace) -> Ratings | Rankings:
     from trubleu.data.rankings import is_rankings
 
     if is_rankings(options.ratings):
+        given = {"aspect": options.aspect, "scale": options.scale, "repeated-ratings": options.repeated_ratings}
+        for name, value in given.items():
+            if value not in (None, "refuse"):
+                raise UsageError(f"--{name} is about ratings, but {options.ratings} has rankings; leave it out")
         rankings = Rankings.read(options.ratings)
         return rankings if options.language_pair is None else rankings.select(options.language_pair)
+    if options.language_pair is not None and not options.scores:
+        raise UsageError("--language-pair changes nothing without rankings or --scores; leave it out")
     return read_ratings(options)
 
 

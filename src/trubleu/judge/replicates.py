@@ -62,7 +62,7 @@ def ends_of(replicates: NDArray[np.float64] | None, confidence: float) -> Ends:
     Parameters
     ----------
     replicates
-        One number a replicate, NaN where the statistic is undefined; None if nothing was drawn.
+        One number per replicate, NaN where the statistic is undefined; None if nothing was drawn.
     confidence
         How much of the replicates lies between the ends.
 

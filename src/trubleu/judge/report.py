@@ -165,7 +165,7 @@ def verdict(head: str, rivals: Sequence[Rival], level: float, now: int, what: st
     whom = listed(untested) if 0 < len(untested) < _NAMED else f"{len(untested)} others"
     more = f"; not tested against {whom}" if untested else ""
     if not rivals:
-        return f"{head}; it is the only metric."
+        return f"{head}; there is no other metric to compare it with."
     if not tested:
         return f"{head}; whether it is significantly better than the others was not tested."
     if not equal:

@@ -1,10 +1,8 @@
 """Charts of HTML pages: series, colours, markers, and the position of every element in pixels.
 
-Colours alone are not enough, for some readers and on some printers; each metric therefore has a marker too. The figures
-and the page draw from the same lists.
-
-The page draws its charts itself: no plotting library is needed to make it, the colours follow the reader's light or
-dark surroundings, and names from data pass through the template, which escapes them.
+Colours alone are not enough, for some readers and on some printers; each metric therefore has a marker too. Charts are
+SVG and need no plotting library; their colours follow the reader's light or dark theme, and the template escapes names
+from data.
 """
 
 from __future__ import annotations
@@ -40,8 +38,8 @@ MARKERS: Final = ("circle", "square", "triangle", "diamond", "down")
 _ROUNDING: Final = 1e-9
 
 TITLES: Final[dict[SweepName, str]] = {
-    "threshold": "least weight of references",
-    "unit": "segments a unit",
+    "threshold": "minimum weight of references",
+    "unit": "segments per unit",
     "order": "longest n-gram",
 }
 """What each sweep varies, in the order in which they are drawn."""

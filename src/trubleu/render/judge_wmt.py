@@ -70,9 +70,9 @@ def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:
     report
         What `judge_wmt` returns.
     format
-        ``text``, ``markdown`` and ``latex`` have the verdict, a table a level with a row a metric and a column a
-        language pair, then the other statistics, differences between metrics, and how the numbers were made. ``json``
-        and ``csv`` have flat rows with everything in them, as `WmtReport.to_dict`.
+        ``text``, ``markdown`` and ``latex`` have the verdict, a table per level with metrics as rows and language
+        pairs as columns, then the other statistics, differences between metrics, and how the numbers were made.
+        ``json`` and ``csv`` have flat rows with everything in them, as `WmtReport.to_dict`.
     digits
         Decimals for people.
     """
@@ -96,7 +96,7 @@ def render_wmt_page(report: WmtReport, digits: int = 3) -> str:
         page_script(),
         title="How well metrics agree with people",
         verdicts=[*wmt_verdict(report)],
-        about=", ".join(_pairs(report.agreements)),
+        about=", ".join(pair for pair in _pairs(report.agreements) if pair != AVERAGE),
         warnings=report.notes,
         charts=[*_charts(report)],
         legend=legend_keys(_metrics(report)),
@@ -185,7 +185,7 @@ def wmt_tables(report: WmtReport) -> list[Table]:
     for level in LEVELS:
         rows = [row for row in report.agreements if row.level == level]
         if rows:
-            main = report.setting.tau if level == "rankings" else "pearson"
+            main = _headline(report, level)
             tables += [_main(level, main, rows), _others(level, main, rows)]
     if report.differences:
         tables.append(_differences(report.differences))

@@ -47,7 +47,7 @@ def _counts(check: ReferenceCheck) -> Table:
     columns = [
         Column("segments", kind="count"),
         Column("references", kind="count"),
-        Column("fewest", "fewest a segment", "count"),
+        Column("fewest", "fewest per segment", "count"),
         Column("mean", kind="number"),
         Column("most", kind="count"),
     ]

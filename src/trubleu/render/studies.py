@@ -61,7 +61,7 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
             rows.append([*how, *cells, *([group[0].difference] if value == "found" else [])])
         tables.append(Table(title, columns, rows))
     best, other = f"{study.better_quality:.2f}", f"{study.other_quality:.2f}"
-    made = f"{study.draws.number:,} studies a number, each on segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} studies per number, each on segments drawn from {study.pool:,}"
     notes = [
         f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
         "The true difference is that between the scores of the whole pool.",
@@ -114,7 +114,7 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
         Column("width", kind="number"),
         Column("bias", kind="signed"),
     ]
-    made = f"{study.draws.number:,} test sets a row, each of segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} test sets per row, each of segments drawn from {study.pool:,}"
     notes = [
         f"{made}, whose score is the truth; seed {study.draws.seed}.",
         f"Intervals of {100 * study.confidence:g} % from {study.draws.resamples:,} resamples.",
@@ -145,7 +145,7 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         Column("spearman", "Spearman's ρ", "number", of=lambda row: _with_error(row.spearman, row.spearman_error, 3)),
         Column("exact", "all in order, %", "number", of=lambda row: _percent(row.exact, row.sets, 1)),
     ]
-    made = f"{study.draws.number:,} test sets a row, each of segments drawn from {study.pool:,}"
+    made = f"{study.draws.number:,} test sets per row, each of segments drawn from {study.pool:,}"
     notes = [
         f"{made}; seed {study.draws.seed}.",
         _ERROR,

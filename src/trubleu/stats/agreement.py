@@ -51,11 +51,11 @@ def judgements(item: Iterable[Hashable], rater: Iterable[RaterLabel], score: Arr
     Parameters
     ----------
     item
-        A label a rating: a number, a name, a tuple.
+        A label per rating: a number, a name, a tuple.
     rater
-        A number or a name a rating.
+        A number or a name per rating.
     score
-        A whole number a rating.
+        A whole number per rating.
 
     Raises
     ------

@@ -55,7 +55,10 @@ SYSTEM_MEASURES: Final = (SOFT, PAIRWISE, "pearson", "spearman", "kendall")
 """System-level measures."""
 
 EQUAL: Final = 1e-12
-"""Differences below this are rounding errors."""
+"""Shares of variance below this are rounding errors."""
+
+SAME: Final = 1e-8
+"""Differences between metrics below this are rounding errors: scores are rounded to about 10⁻⁹ of the largest."""
 
 AT_ONCE: Final = 4_000_000
 """Numbers (32 MB) swapped per batch."""
@@ -184,7 +187,7 @@ class MetaEvaluation:
         checks.seed_range(seed)
         values = self._compared(level, measure)
         a, b = metric_pairs(len(values))
-        observed = values[a] - values[b]
+        observed = np.where(np.abs(values[a] - values[b]) <= SAME, 0.0, values[a] - values[b])
         if test.startswith("bootstrap"):
             drawn = self.replicates(level, measure, test.removeprefix("bootstrap-"), trials, seed, advance)
             return _from_replicates(observed, drawn[:, a] - drawn[:, b])
@@ -192,7 +195,7 @@ class MetaEvaluation:
         total, squares = np.zeros(len(a)), np.zeros(len(a))
         for null in self._nulls(level, measure, test, trials, seed):
             # A swap that leaves a measure undefined counts as extreme.
-            extreme += np.count_nonzero(~(np.abs(null) < np.abs(observed) - EQUAL), axis=0)
+            extreme += np.count_nonzero(~(np.abs(null) < np.abs(observed) - SAME), axis=0)
             total += np.nansum(null, axis=0)
             squares += np.nansum(null * null, axis=0)
             advance(len(null))
@@ -396,7 +399,7 @@ def _from_replicates(observed: NDArray[np.float64], drawn: NDArray[np.float64]) 
     n = defined.sum(axis=0)
     mean = np.where(defined, drawn, 0.0).sum(axis=0) / np.maximum(n, 1)
     less = np.where(defined, drawn - mean, 0.0)
-    extreme = (defined & (np.abs(less) >= np.abs(observed) - EQUAL)).sum(axis=0)
+    extreme = (defined & (np.abs(less) >= np.abs(observed) - SAME)).sum(axis=0)
     p = np.where(n > 0, (extreme + 1) / (n + 1), np.nan)
     return Differences(observed, p, np.sqrt((less * less).sum(axis=0) / np.maximum(n, 1)))
 
@@ -453,8 +456,7 @@ class _SumSwaps:
 
 
 def _mean_of_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(sums[:, 0] / sums[:, 1])
+    return np.where(sums[:, 1] > 0, sums[:, 0] / np.maximum(sums[:, 1], 1.0), np.nan)
 
 
 def _pearson_of_sums(n: int, spread: float, sums: NDArray[np.float64]) -> NDArray[np.float64]:

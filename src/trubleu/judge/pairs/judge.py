@@ -365,8 +365,8 @@ class _Study:
             if share >= MANY_EQUAL:
                 say = self.notes.add if place in self.scoring.library.drop_equal else self.notes.warn
                 say(
-                    f"{100 * share:.0f} % of the outputs of {name} equal a reference; a system that answers from where "
-                    "references come from looks better to a metric than to people"
+                    f"{100 * share:.0f} % of the outputs of {name} equal a reference; metrics overrate a system "
+                    "whose outputs come from the same source as the references"
                 )
             rows.append(
                 SystemRow(

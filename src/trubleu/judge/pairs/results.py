@@ -31,7 +31,7 @@ class Protocol:
     Attributes
     ----------
     unit
-        Segments a unit.
+        Segments per unit.
     draws
         Random assignments of segments to units, over which coefficients are averaged.
     resamples
@@ -103,7 +103,7 @@ class CorrelationRow:
     condition
         Which references it saw: ``single``, ``w>=0.6``, ``all``, ``given``; None for scores from a file.
     unit, units, n
-        Segments a unit; units of all pairs, each counted once; observations: every unit enters with both signs.
+        Segments per unit; units of all pairs, each counted once; observations: every unit enters with both signs.
     spearman, spearman_low, spearman_high
         Spearman's ρ, and its bootstrap interval over segments.
     spearman_systems_low, spearman_systems_high
@@ -321,7 +321,7 @@ class PairsReport(RowsReport):
     metrics
         The metrics by the name they have in the rows.
     cloud, evidence
-        For figures and for the page.
+        For the charts and the segments of the page.
     """
 
     kinds: ClassVar[Mapping[str, type[Any]]] = {

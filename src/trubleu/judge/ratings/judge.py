@@ -38,6 +38,7 @@ from trubleu.stats.meta_evaluation import OutputPairs, system_means
 from trubleu.stats.metric_tests import (
     ACCURACY,
     CALIBRATED,
+    SAME,
     SEGMENT_MEASURES,
     SOFT,
     SYSTEM_MEASURES,
@@ -65,6 +66,8 @@ DEFAULT_TEST: Final = "perm-input"
 
 RATINGS: Final = "ratings"
 """What intervals draw that take errors of the references' ratings into account."""
+
+RESAMPLES: Final = ("segments", "systems", "both", RATINGS)
 
 MOSTLY_TIED: Final = 0.95
 """The share of tied pairs above which a calibration is not worth much."""
@@ -106,11 +109,12 @@ class Opinions:
 
 
 class _Scored(NamedTuple):
-    """A metric's scores, ``float64[systems, items]``, higher is better; NaN where nobody rated."""
+    """A metric's scores, ``float64[systems, items]``, times −1 for an error rate; NaN where nobody rated."""
 
     name: str
     scores: NDArray[np.float64]
     signature: str | None
+    sign: float
 
 
 def judge_ratings(
@@ -194,6 +198,8 @@ def judge_ratings(
     confidence_level(confidence)
     seed_range(seed)
     at_least_one(resamples, "resamples")
+    if resample not in RESAMPLES:
+        raise UsageError(f"resample={resample} is not known; {nearest(str(resample), RESAMPLES)}")
     notes = Notes()
     known = _known_names(outputs, references, opinions, frozenset(without))
     if references is not None and references.weighted():
@@ -204,6 +210,8 @@ def judge_ratings(
     scored = _computed(outputs, references, metrics, found, threads, steps)
     scored += _read(scores, found, frozenset(lower_is_better))
     _check_names(scored)
+    if turned := [each.name for each in scored if each.sign < 0]:
+        notes.add(f"the sign of error rates is changed, so agreement is positive: {some(turned)}")
     evaluation = found.evaluation(np.stack([each.scores for each in scored]), seed)
     chosen = _headlines(evaluation, found, segment_measure, system_measure, notes)
     pairs = len(scored) * (len(scored) - 1) // 2
@@ -290,7 +298,10 @@ def _known_names(
     names = dict.fromkeys((*systems, *rated))
     if unknown := sorted(without.difference(names)):
         raise UsageError(f"there is no system {unknown[0]!r} to leave out; {nearest(unknown[0], names)}")
-    return _Known(tuple(name for name in systems if name not in without), items, without)
+    kept = tuple(name for name in systems if name not in without)
+    if not kept:
+        raise UsageError("no system is left to judge by; leave fewer out")
+    return _Known(kept, items, without)
 
 
 def _with_good_references(
@@ -450,7 +461,7 @@ def _computed(
                 "the metric or those segments out"
             )
         sign = 1.0 if metric.higher_is_better else -1.0
-        found.append(_Scored(name, _settled(sign * table), str(metric.signature(references))))
+        found.append(_Scored(name, _settled(sign * table), str(metric.signature(references)), sign))
     return found
 
 
@@ -523,7 +534,7 @@ def _read(scores: Sequence[SegmentScores], opinions: Opinions, lower_is_better: 
                     f"{each.source}: {name} has no score of {counted(gaps, 'rated output')}; give scores of all of them"
                 )
             sign = -1.0 if name in lower_is_better else 1.0
-            found.append(_Scored(name, _settled(sign * np.where(opinions.rated, table, np.nan)), None))
+            found.append(_Scored(name, _settled(sign * np.where(opinions.rated, table, np.nan)), None, sign))
     names = [each.name for each in found]
     if unknown := sorted(lower_is_better.difference(names)):
         raise UsageError(
@@ -688,6 +699,7 @@ class _Compared:
             p_holm = holm(np.where(known, found.p, 1.0))
             for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(names))), strict=True)):
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
+                difference = values[first] - values[second]
                 worse[first, second] = p_holm[number] < 1.0 - setting.confidence
                 needed = data_needed(setting.items, float(found.observed[number]), float(found.spread[number]))
                 differences.append(
@@ -696,7 +708,7 @@ class _Compared:
                         measure=self._headline,
                         metric_x=names[first],
                         metric_y=names[second],
-                        difference=values[first] - values[second],
+                        difference=difference if difference > SAME else 0.0,
                         p=float(found.p[number]) if known[number] else None,
                         p_holm=float(p_holm[number]) if known[number] else None,
                         items_needed=int(needed) if math.isfinite(needed) and not worse[first, second] else None,
@@ -800,7 +812,7 @@ def _systems(opinions: Opinions, scored: Sequence[_Scored]) -> list[SystemMeanRo
             system=opinions.systems[place],
             people=None if opinions.people is None else float(mean[place]),
             metric=each.name,
-            score=float(scores[metric, place]),
+            score=each.sign * float(scores[metric, place]),
         )
         for place in order.tolist()
         for metric, each in enumerate(scored)

@@ -168,12 +168,16 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
             ]
     if not values:
         raise DataError("no metric has a value on any of the sets; look at them one by one with trubleu judge ratings")
-    regrets = sorted((_regret(metric, values) for metric in metrics), key=lambda row: row.mean)
+    defined = {row.metric for row in values if row.value is not None}
+    regrets = sorted((_regret(metric, values) for metric in metrics if metric in defined), key=lambda row: row.mean)
     return SetsReport(
         verdict=_verdict(regrets, len(reports)),
         regrets=tuple(regrets),
         values=tuple(values),
-        notes=tuple(_notes(reports, values)),
+        notes=(
+            *_notes(reports, values),
+            *(f"{metric} has no value on any set, so it is left out" for metric in metrics if metric not in defined),
+        ),
         reports=reports,
     )
 
@@ -199,7 +203,7 @@ def _verdict(regrets: Sequence[RegretRow], sets: int) -> str:
         f"and {brief(best.worst)} at worst ({best.where})"
     )
     if len(regrets) == 1:
-        return f"{head}; it is the only metric."
+        return f"{head}; there is no other metric to compare it with."
     other = regrets[1]
     return (
         f"{head}; {other.metric} follows with {brief(other.mean)} and {brief(other.worst)} ({other.where}). "

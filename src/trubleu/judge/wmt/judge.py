@@ -133,6 +133,12 @@ def judge_wmt(
         task = each_task.rated(unrated_as, notes)
         with held.of_part():  # every system meets the same warning of a metric again
             found = gather_scores(task, metrics, frozenset(lower_is_better), notes, threads=threads, steps=steps)
+        by_segment = task.rankings is not None or task.assessments is not None
+        if by_segment and all(each.segments is None for each in found):
+            raise UsageError(
+                f"{task.language_pair}: rankings and assessments are of segments, but all scores are of whole systems; "
+                "give -m METRIC or segment scores, or leave rankings and assessments out"
+            )
         work = Work(
             language_pair=task.language_pair,
             setting=setting,

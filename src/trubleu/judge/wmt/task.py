@@ -59,7 +59,7 @@ class WmtTask:
     rankings
         Pairs of outputs that people ranked.
     assessments
-        For each assessed system one number a segment, NaN for an output that was not assessed.
+        For each assessed system one number per segment, NaN for an output that was not assessed.
     segment_scores, system_scores
         Other metrics' scores.
     testset
@@ -287,7 +287,7 @@ class TaskFiles:
     Attributes
     ----------
     references
-        One file in any format that `References.read` knows, or several with one reference a line.
+        One file in any format that `References.read` knows, or several with one reference per line.
     weights
         Of references in several files.
     source

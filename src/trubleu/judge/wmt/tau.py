@@ -1,4 +1,4 @@
-"""Kendall-like τ over pairwise human rankings, from nine counts a segment.
+"""Kendall-like τ over pairwise human rankings, from nine counts per segment.
 
 A ranked pair of outputs falls into one of nine cells: people say that a is better, as good or worse than b, and so does
 the metric. The counts of a segment add up over segments, and every variant of τ is a function of their sums: rankings
