@@ -140,7 +140,7 @@ def test_the_metric_if_none_is_named(run: Run) -> None:
     out = run("--ref", "plain.txt", "good.txt", "--segment", "1", "--format", "json")[1]
     assert explanations(out)[0]["metric"] == "trubleu"
     out = run("--ref", "plain.txt", "good.txt", "--segment", "1", "--tokenize", "words", "--format", "json")[1]
-    assert "tok:words-2|" in explanations(out)[0]["signature"]
+    assert "tok:words-3|" in explanations(out)[0]["signature"]
 
 
 def test_the_worst_come_first(run: Run) -> None:

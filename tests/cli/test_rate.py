@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +16,7 @@ import pytest
 from trubleu.cli import main, rate_study
 from trubleu.data import Ratings, References
 from trubleu.rating import Study
-from trubleu.rating.export import WEIGHTS_FROM, WHATS
+from trubleu.rating.export import FORMATS, WEIGHTS_FROM, WHATS
 from trubleu.rating.import_ratings import LAYOUTS
 
 if TYPE_CHECKING:
@@ -243,7 +246,7 @@ def test_people_and_pauses(run: Run) -> None:
     code, out, err = run("rate", "export", "study", "--as", "ratings", "--out", "r.jsonl")
     assert (code, out) == (0, "r.jsonl: 6 ratings\n")
     assert err == "trubleu: warning: items with fewer ratings than asked for: 6 of 6, 0 of them without any\n"
-    assert done(run("rate", "readmit", "study", "1", "--reason", "they were right")).endswith("is taken in again\n")
+    assert done(run("rate", "readmit", "study", "1", "--reason", "they were right")).endswith("is readmitted\n")
     assert done(run("rate", "export", "study", "--as", "ratings", "--out", "r.jsonl")) == "r.jsonl: 12 ratings\n"
     assert done(run("rate", "erase", "study", "ann")) == "rater 1: the identity is erased, the ratings stay\n"
     assert "there is no rater 'ann'" in refused(run("rate", "erase", "study", "ann"))
@@ -308,19 +311,42 @@ def test_help_has_examples(run: Run) -> None:
     assert "trubleu rate serve" in done(run("rate", "--help"))
 
 
-def test_what_help_says_is_what_there_is() -> None:
+def test_what_help_says_is_what_there_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")  # so no name is broken at its hyphen
+    said = " ".join(done(run("rate", "export", "--help")).split())
+    for what, formats in FORMATS.items():
+        written = said[said.index("references: .") :].partition(f"{what}")[2].partition(": ")[2]
+        assert re.match(r"(\.[a-z]+(, )?)+", written)[0].split(", ") == [f".{form}" for form in formats]  # type: ignore[index]
     assert rate_study.WHATS == WHATS
     assert rate_study.WEIGHTS_FROM == WEIGHTS_FROM
     assert rate_study.LAYOUTS == LAYOUTS
 
 
-def test_the_package_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+def test_candidates_may_come_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("c.jsonl").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        said = done(run("rate", "new", "study", "--from", "-", "--quiet"))
+    assert said == ""
+    with Study.open("study") as study:
+        assert len(study.items()) == 6
 
-    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    assert refused(run("rate", "status", "study")) == (
-        "a rating study needs the package sqlalchemy; install it with: pip install 'trubleu[rate]'"
-    )
+
+@pytest.mark.parametrize("package", ["sqlalchemy", "yaml", "pydantic"])
+def test_the_package_is_missing(folder: Path, package: str) -> None:
+    commands = {
+        "new": "--from c.jsonl", "plan": "", "status": "", "audit": "", "links": "--add 1 --url https://a.b",
+        "export": "--as raw", "import": "ratings.csv", "exclude": "1 --reason x", "pause": "",
+        "model": "--url http://localhost/v1 --model m", "simulate": "--raters 1", "serve": "",
+    }  # fmt: skip
+    program = "import sys\nfrom trubleu.cli import main\nsys.modules[sys.argv[1]] = None\n"
+    calls = [["rate", name, "study", *options.split()] for name, options in commands.items()]
+    program += f"for call in {calls}: assert main(call) == 2, call"
+    made = subprocess.run([sys.executable, "-c", program, package], capture_output=True, text=True, cwd=folder)
+    assert made.returncode == 0, made.stderr
+    *first, last = made.stderr.splitlines()
+    missing = f"needs the package {package}; install it with: pip install 'trubleu[rate]'"
+    assert first == [f"trubleu: a rating study {missing}"] * (len(commands) - 1)
+    assert last.endswith("install it with: pip install 'trubleu[rate]'")
 
 
 def test_importing_its_own_export_changes_nothing(run: Run) -> None:
@@ -334,6 +360,19 @@ def test_importing_its_own_export_changes_nothing(run: Run) -> None:
         assert said == "own.csv: 12 answers, 0 new, 0 of them count; 0 items, 0 new raters; 12 there already\n"
     with Study.open("study") as study:
         assert (study.log(), len(study.raters())) == (before, 2)
+
+
+def test_imported_columns_have_any_titles(run: Run, folder: Path) -> None:
+    done(run("rate", "new", "study", "--from", "c.jsonl", "--raters", "2"))
+    table = (folder / "ratings.csv").read_text().replace("item,rater,score", "what,rater,points")
+    (folder / "odd.csv").write_text(table)
+    code, _, err = run("rate", "import", "study", "odd.csv")
+    assert (code, "say which it is: --columns item=TITLE" in err) == (2, True)
+    code, said, err = run("rate", "import", "study", "odd.csv", "--columns", "item=what,score=points")
+    assert err == "trubleu: columns of odd.csv: item ← what, score ← points, rater ← rater\n"
+    assert (code, said) == (0, "odd.csv: 12 answers, 12 new, 12 of them count; 6 items, 2 new raters\n")
+    code, _, err = run("rate", "import", "study", "odd.csv", "--columns", "item=what", "--as", "mturk")
+    assert (code, err.count("\n"), "fixed columns; leave columns (--columns) out" in err) == (2, 1, True)
 
 
 def test_seeds_are_carried_to_where_they_stand_among_candidates(run: Run, folder: Path) -> None:

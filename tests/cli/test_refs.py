@@ -180,6 +180,24 @@ def test_convert_plain_files(run: Run, folder: Path) -> None:
     assert list(References.read("other.jsonl")) == list(References.read("out.jsonl.gz"))
 
 
+def test_tables_with_other_titles_and_scales(run: Run, folder: Path) -> None:
+    (folder / "odd.csv").write_text("conv,words,ann,bob\n1,a,50,100\n1,b,0,0\n")
+    columns = ["--columns", "id=conv,text=words,ratings=ann+bob"]
+    code, _, err = run("refs", "check", "odd.csv")
+    assert code == 2
+    assert "say which it is: --columns text=TITLE" in err
+    code, _, err = run("refs", "check", "odd.csv", *columns)
+    assert code == 2
+    assert "say on which scale they are: --scale LOW:HIGH" in err
+    assert run("refs", "convert", "odd.csv", *columns, "--scale", "0:100", "refs.jsonl")[0] == 0
+    assert References.read(folder / "refs.jsonl").weights.tolist() == [0.5, -1.0]  # type: ignore[union-attr]
+    code, _, err = run("refs", "check", "--ref", "odd.csv", "--scale", "0:100")
+    assert (code, err) == (
+        2,
+        "trubleu: --columns and --scale go with a table, and --ref names plain text; leave them out\n",
+    )
+
+
 def test_convert_only_good_ones(run: Run, folder: Path) -> None:
     assert run("refs", "convert", "refs.jsonl", "good.jsonl", "--min-weight", "0.1") == (0, "", "")
     rows = [json.loads(line) for line in (folder / "good.jsonl").read_text("utf-8").splitlines()]

@@ -206,7 +206,7 @@ def test_options_for_all_metrics_and_in_brackets(run: Callable[..., tuple[int, s
     code, out, _ = run(*call, "-m", "bleu-2", "-m", "bleu-2[tokenize=char]", "-m", "chrf", "--format", "json")
     signatures = {metric: row["signature"] for (_, metric), row in scores(out).items()}
     assert code == 0
-    assert "case:lc|eff:no|tok:words-2|smooth:add-k[1]" in signatures["bleu-2"]
+    assert "case:lc|eff:no|tok:words-3|smooth:add-k[1]" in signatures["bleu-2"]
     assert "tok:char" in signatures["bleu-2[tokenize=char]"]
     assert "case:lc" in signatures["chrf"]
 

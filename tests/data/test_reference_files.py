@@ -348,3 +348,17 @@ def test_columns_of_raters_in_a_table(tmp_path: Path) -> None:
     assert references.ratings == ((("r1", 1.0), ("r2", 0.5)), (("r1", 0.0),))
     assert references.weight_errors is not None
     assert references.weight_errors.round(4).tolist() == [0.25, 0.3536]
+
+
+@pytest.mark.parametrize(
+    ("table", "ratings"),
+    [
+        ("id,text,r1,r2\n1,a,5,\n1,b,,\n", ((("r1", 1.0),), None)),
+        ("id,text,score\n1,a,5\n1,b,2\n", None),  # of nobody known
+    ],
+)
+def test_texts_that_nobody_known_rated(table: str, ratings: object, tmp_path: Path) -> None:
+    path = tmp_path / "refs.csv"
+    path.write_text(table)
+    with pytest.warns(Notice, match="on the scale 1:5"):
+        assert References.read(path).ratings == ratings

@@ -145,6 +145,11 @@ def test_missing_weights_of_pandas_are_not_rated_yet() -> None:
     assert References.from_frame(frame)[0].references == (Reference("x", None), Reference("y", 1.0))
 
 
+def test_weights_of_pandas_are_numbers_even_if_nothing_is_rated() -> None:
+    frame = References.from_lists([["a", "b"]], [[None, None]]).to_frame("pandas", long=True)
+    assert frame["weight"].dtype == "float64"
+
+
 def test_messages_of_a_segment_may_be_given_once() -> None:
     frame = pl.DataFrame({"id": ["a", "a", "a"], "text": ["x", "y", "z"], "message": [None, "m", "m"]})
     assert References.from_frame(frame)[0].message == "m"
@@ -281,7 +286,7 @@ def test_lone_surrogates_are_for_json_lines_only(tmp_path: Path, fields: Any, wh
     ("name", "message"),
     [
         ("r.txt", r"r\.txt: the name does not show a format; let it end in \.jsonl or \.parquet$"),
-        ("r.csv", r"r\.csv: the name does not show a format; let it end in \.jsonl or \.parquet$"),
+        ("r.csv", r"r\.csv: csv cannot be written here; let it end in \.jsonl or \.parquet$"),
         ("r.parquet.zst", r"r\.parquet\.zst: Parquet is compressed inside; leave \.zst off its name$"),
         ("no/r.parquet", "there is no folder .*no; create it first$"),
     ],

@@ -29,6 +29,9 @@ def test_tables_are_joined_by_id_or_by_order(tmp_path: Path) -> None:
     by_order = written(tmp_path, "b.tsv", "topic\tsize\na\t1\nb\t2.5\nc\t\n")
     assert read_segment_values(by_order, "topic", REFERENCES) == ["a", "b", "c"]
     assert read_segment_values(by_order, "size", REFERENCES) == [1.0, 2.5, None]
+    # A column without a title, as pandas writes row numbers, has no ids.
+    numbered = written(tmp_path, "c.csv", ",size\n0,1\n1,2\n2,3\n")
+    assert read_segment_values(numbered, "size", References(["a", "b", "c"], [0, 1, 2, 3])) == [1.0, 2.0, 3.0]
 
 
 def test_json_lines_and_parquet(tmp_path: Path) -> None:

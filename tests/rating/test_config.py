@@ -133,6 +133,23 @@ def test_what_is_written_is_read_again(config: StudyConfig) -> None:
     assert parse_config(config_text(config)) == config
 
 
+def test_questions_may_share_their_labels() -> None:
+    config = StudyConfig("T", "response", questions=(Question("A", name="a"), Question("B", name="b")))
+    assert parse_config(config_text(config)) == config
+
+
+@pytest.mark.parametrize("text", ["a\n\n", "\na\n\n\n", " a\n b\n\n", "a\n \n"])
+def test_texts_may_end_with_an_empty_line(text: str) -> None:
+    practice = (example("practice", ("\n",), (), text, None, text),)
+    config = StudyConfig("T", "response", instructions=text, consent=text, practice=practice)
+    assert parse_config(config_text(config)) == config
+
+
+def test_a_range_may_be_left_empty() -> None:
+    config = parse_config(TWO + "practice:\n- {response: x, accepted: {a: [1, 2], b: }}\n")
+    assert config.practice[0].accepted == ((1, 2), None)
+
+
 @given(FULL_TEXTS.map(lambda text: text.replace("\r", "\n") + "\n"))
 def test_texts_of_many_lines_are_read_again(text: str) -> None:
     config = StudyConfig("T", "response", instructions=text)
@@ -206,6 +223,14 @@ seed: 7
         (HEAD + "raters: 0\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not '0'"),
         (HEAD + "raters: 2.5\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not '2.5'"),
         (HEAD + "raters: [3]\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not a list"),
+        (
+            HEAD + "scale:\n  labels: []\n",
+            "study.yaml:4: scale.labels must be texts from worst to best; for a scale without labels, give its points",
+        ),
+        (
+            "title: T\nkind: pair\npractice:\n- {responses: []}\n",
+            "study.yaml:4: practice[1].responses must be 2 texts, not 0",
+        ),
         (
             HEAD + "scale:\n  labels: [a]\n",
             "study.yaml:4: scale.labels must be 2 to 11 texts from worst to best, not 1",

@@ -223,7 +223,7 @@ def test_refusals(make: Make, tmp_path: Path) -> None:
     study = make(1)
     with pytest.raises(UsageError, match="there is no export of 'weights'; known: references"):
         export_study(study, "weights", tmp_path / "x.jsonl")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"x\.csv: the name does not show a format; let it end in \.jsonl"):
+    with pytest.raises(DataError, match=r"x\.csv: csv cannot be written here; let it end in \.jsonl"):
         export_study(study, "references", tmp_path / "x.csv")
     with pytest.raises(DataError, match="let it end in"):
         export_study(study, "raw", tmp_path / "x.doc")

@@ -392,7 +392,15 @@ def test_html_says_the_same_and_holds_no_markup(text: str) -> None:
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '[{"mood.1": {"on": true}, "score.9": true}]'},
-            "b.csv:2, answer score: this is not there; answers found: mood.1.on, score.9",
+            "b.csv:2, answer score: a score must be a whole number from 1 to 5, not 9",
+        ),
+        (
+            {"Input.key": "k0", "Answer.taskAnswers": '{"score": {"1": false, "7": true}}'},
+            "b.csv:2, answer score: a score must be a whole number from 1 to 5, not 7",
+        ),
+        (
+            {"Input.key": "k0", "Answer.score.1": "false", "Answer.score.0": "true"},
+            "b.csv:2, answer score: a score must be a whole number from 1 to 5, not 0",
         ),
         (
             {"Input.key": "k0", "Answer.taskAnswers": '{"score": {}}'},

@@ -472,6 +472,10 @@ def test_questions_that_may_be_left_out(make: Make) -> None:
         ('<think>{"response": "text"} deserves {"score_1": 2}, no</think>\n{"score_1": 4}', (4,)),
         ('{"score_1": 4}\nIt answers {"message": "how are you?"}.', (4,)),
         ('{"ratings": {"score_1": 4}}', (4,)),
+        ('{"why": {"fits": "yes"}, "score_1": 4}', (4,)),
+        ('Well: {"why": "it says {name}", "score_1": 4}', (4,)),
+        ("}{", "there is no JSON object"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "score_1 must be a whole number from 1 to 5"),
         ('{"message": "how are you?"}', "score_1 must be a whole number from 1 to 5"),
         ('{"score_1": ' + "4" * 5000 + "}", "there is no JSON object"),
         ("{" * 10**6, "there is no JSON object"),  # in no time

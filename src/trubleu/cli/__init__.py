@@ -102,7 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="trubleu",
-        description="Score generated text against references, collect ratings, and measure how far metrics agree with "
+        description="Score generated text against references, collect ratings, and measure how well metrics agree with "
         "people.",
     )
     parser.add_argument("--version", action="version", version=f"trubleu {__version__}")

@@ -208,11 +208,22 @@ def metrics(parser: argparse.ArgumentParser, command: str, without: Sequence[str
     return group
 
 
-def references(group: Options) -> None:
-    """Add ``--ref`` and ``--weight``."""
+def references(group: Options, without: Sequence[str] = ()) -> None:
+    """Add ``--columns`` and ``--scale`` for tables, ``--ref`` and ``--weight``."""
+    if "columns" not in without:
+        columns(group, "text=answer,ratings=ann+bob")
+    if "scale" not in without:
+        about = "rating scale of a table of references, such as 1:5 or 0:100"
+        option(group, "--scale", "LOW:HIGH", about, dest="reference_scale")
     several(group, "--ref", "FILE", "one reference per line; repeat for more")
     about = "weights, one file per --ref in the same order: a number from -1 to 1 per line, empty for no reference"
     several(group, "--weight", "FILE", about)
+
+
+def columns(group: Options, example: str) -> None:
+    """Add ``--columns`` for tables with titles of their own."""
+    about = f"columns of tables, if their titles are not recognised: {example}"
+    option(group, "--columns", "FIELD=TITLE,…", about, type=_columns)
 
 
 def corpus(
@@ -244,15 +255,9 @@ def corpus(
         "weight or ratings, or one reference per line"
     )
     option(given, "--refs", "FILE", about)
-    if "columns" not in without:
-        about = "columns of tables, if their titles are not recognised: text=answer,ratings=ann+bob"
-        option(given, "--columns", "FIELD=TITLE,…", about, type=_columns)
     if "only_common" not in without:
         flag(given, "--only-common", "join files by id, and leave out segments that are not in all of them")
-    if "scale" not in without:
-        about = "rating scale of a table of references, such as 1:5 or 0:100"
-        option(given, "--scale", "LOW:HIGH", about, dest="reference_scale")
-    references(given)
+    references(given, without)
     about = "outputs, as in sacreBLEU; the other files are then references"
     option(given, "-i --input", "[NAME=]OUTPUTS", about, nargs="+")
     about = "source texts for ibleu, one per line (default: the messages in --refs)"

@@ -87,7 +87,7 @@ def add_parser(commands: add.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the whole workflow on made-up data, in about a minute.
+    """Run the whole workflow on simulated data, in about a minute.
 
     Generate conversations, mine references, let simulated raters rate them, score five systems, judge the metrics and
     write a report, in about a minute. Each command is printed before it runs.

@@ -40,7 +40,7 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
     # None if not given: the defaults are those of the Python API, and alpha and epsilon need a response.
     add.option(group, "--top", "N", "candidates per seed (default: 15)", type=int)
     add.option(group, "--alpha", "A", "weight of the response's similarity, from 0 to 1 (default: 0.5)", type=float)
-    about = "at least 0; above 0, responses that share no word are kept (default: 0.1)"
+    about = "above 0, keep responses that share no word with the seed's response (default: 0.1)"
     add.option(group, "--epsilon", "E", about, type=float)
     add.option(group, "--variant", "NAME", "BM25 variant: lucene (default), robertson or atire", "lucene")
     add.option(group, "--k1", "X", "BM25 saturation of repeated words", 1.2)
@@ -52,8 +52,8 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Mine candidate references for seeds.
 
-    For each seed, find the responses in the corpus whose message is similar to the seed's message and which are similar
-    to the seed's response. Add the seed's own response and its message. The output is a file of unrated references.
+    For each seed, find responses in the corpus that answer a similar message and resemble the seed's response. Add the
+    seed's own response and its message. The output is a file of unrated references.
     """
     from trubleu.mining import Index
     from trubleu.mining.candidates import seed_source, seed_triples

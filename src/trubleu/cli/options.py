@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.arguments import METRIC_OPTIONS
-from trubleu.errors import TrubleuWarning, UsageError, counted, nearest, shown, without_secrets
+from trubleu.errors import TrubleuWarning, UsageError, counted, nearest, shown
 from trubleu.files.paths import base_name, check_standard_input_once, name_of, same_file
 from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.metrics.defaults import default_metrics
@@ -61,16 +61,6 @@ def say(*lines: str) -> None:
     """Print lines at once, as commands also write to standard error."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
-
-
-def checked_url(url: str) -> str:
-    """Return the address of a study's pages; refuse what is none, without repeating a password."""
-    from trubleu.rating.config import check_url
-
-    try:
-        return check_url(url)
-    except UsageError as error:
-        raise UsageError(str(error).replace(url, without_secrets(url)) if url else str(error)) from None
 
 
 def check_output(options: argparse.Namespace) -> None:

@@ -192,10 +192,10 @@ def plan(options: argparse.Namespace) -> None:
     --systems, list the references to rate next to narrow the interval of a score, or of the difference between two
     scores.
     """
+    check_packages()
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table
 
-    check_packages()
     check_output(options)
     if options.scored is not None:
         _plan_ratings(options)

@@ -37,7 +37,7 @@ def add_model_parser(commands: add.Commands) -> None:
     add.option(parser, "--model", "NAME", "name of the model at the endpoint", required=True)
     add.option(parser, "--share", "P", "share of the items to rate, from 0 to 1", 1.0)
     add.option(parser, "--repeat", "N", "answers per item, which are averaged", 1)
-    add.flag(parser, "--logprobs", "average the scale by the probabilities of the answer's tokens")
+    add.flag(parser, "--logprobs", "use the expected score under the probabilities of the answer's tokens")
     add.option(parser, "--temperature", "T", "sampling temperature (default: 0; 1 with --repeat)", type=float)
     add.option(parser, "--seed", "N", "random seed of --share; sent to the server if not 0", 0)
     add.option(parser, "--concurrency", "N", "concurrent requests", 8)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_range, checked_url, picked, say
+from trubleu.cli.options import check_range, picked, say
 from trubleu.cli.rate_study import opened, study_command
 from trubleu.errors import UsageError, counted
 from trubleu.execution.progress import Bars
@@ -60,13 +60,14 @@ def serve(options: argparse.Namespace) -> None:
     """
     for package in ("fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "yaml"):
         needed(package, "serving a study", "trubleu[rate]")
+    from trubleu.rating.config import check_url
     from trubleu.rating.study import Study
 
     check_range(options, "port", 0, 65_535)
     check_range(options, "requests", 0, 1_000_000_000)
     check_range(options, "connections", 1, 1_000_000)
     check_range(options, "per_address", 1, 1_000_000)
-    url = None if options.url is None else checked_url(options.url)
+    url = None if options.url is None else check_url(options.url)
     _check_proxy(options.proxy, url)
     with Study.open(options.study, sync=True) as study:
         _check_crowd(study)
@@ -294,10 +295,11 @@ def _check_store(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace, study: Study) -> None:
+    from trubleu.rating.config import check_url
     from trubleu.rating.simulated_raters import LABEL
 
     for url in options.url:
-        checked_url(url)
+        check_url(url)
     people = [rater for rater in study.raters() if not rater.is_model]
     real = sum(rater.answered for rater in people if not (rater.label or "").startswith(LABEL + " "))
     if real and not options.anyway:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, check_range, checked_url, picked, say, write_tables
+from trubleu.cli.options import check_output, check_range, picked, say, write_tables
 from trubleu.errors import DataError, StoreError, UsageError, counted, nearest, some
 from trubleu.files.writer import check_writable
 from trubleu.optional_deps import needed
@@ -41,7 +41,7 @@ EXPORT_EPILOG = """\
 examples:
   trubleu rate export my-study --as references --out refs.jsonl
   trubleu rate export my-pairs --as ratings --out ratings.csv
-  trubleu rate export my-study --as raw --out log.parquet
+  trubleu rate export my-study --as raw --out log.jsonl
   trubleu rate export my-study --as mturk-tasks --out tasks.csv
   trubleu rate export my-study --as references --weights joint --out refs.jsonl
 """
@@ -64,7 +64,7 @@ LAYOUTS: Final = ("table", "mturk")
 
 def check_packages() -> None:
     """Raise an error with the command to install missing packages."""
-    for package in ("sqlalchemy", "yaml"):
+    for package in ("sqlalchemy", "yaml", "pydantic"):
         needed(package, "a rating study", "trubleu[rate]")
 
 
@@ -107,8 +107,8 @@ def add_parsers(commands: add.Commands) -> None:
     parser = study_command(commands, "export", export, EXPORT_EPILOG)
     add.option(parser, "--as", "NAME", ", ".join(WHATS), dest="what", choices=WHATS, required=True)
     about = (
-        "references: .jsonl; ratings, wide, raw: .csv, .tsv, .jsonl, .parquet; rankings: .csv, .tsv; "
-        "mturk-tasks: .csv (default: standard output, as JSON lines or CSV)"
+        "references: .jsonl; ratings: .csv, .tsv, .jsonl, .parquet; wide, raw: .csv, .tsv, .jsonl; rankings: .csv, "
+        ".tsv; mturk-tasks: .csv (default: standard output, as JSON lines or CSV)"
     )
     add.option(parser, "--out", "FILE", about, "-")
     add.flag(parser, "--labels", "name raters by their labels instead of their numbers")
@@ -123,6 +123,7 @@ def add_parsers(commands: add.Commands) -> None:
 
     parser = study_command(commands, "import", bring_in, IMPORT_EPILOG)
     parser.add_argument("file", metavar="FILE", help="CSV, TSV, JSON lines or Parquet; CSV for Mechanical Turk")
+    add.columns(parser, "item=id,score=rating")
     add.option(parser, "--as", "NAME", "table (default) or mturk", LAYOUTS[0], dest="layout", choices=LAYOUTS)
     add.quiet(parser)
 
@@ -184,7 +185,7 @@ def bring_in(options: argparse.Namespace) -> None:
     with opened(options.study) as study:
         from trubleu.rating.import_ratings import import_ratings
 
-        found = import_ratings(study, options.file, layout=options.layout)
+        found = import_ratings(study, options.file, layout=options.layout, columns=options.columns)
     if options.quiet:
         return
     said = f"{options.file}: {counted(found.answers, 'answer')}, {found.added:,} new, {found.counted:,} of them count"
@@ -206,13 +207,12 @@ def status(options: argparse.Namespace) -> None:
     Show what the lead's page shows: progress, agreement, the ratings of each rater, the distribution of weights, and
     the texts that raters disagree on most.
     """
-    from trubleu.render.rating import status_records, status_tables
-
     check_output(options)
     check_range(options, "resamples", 0, 1_000_000)
     check_range(options, "epsilon", 0, 1)
     with opened(options.study, copy=True) as study:
         from trubleu.rating.summary import summary
+        from trubleu.render.rating import status_records, status_tables
 
         found = summary(study, study.now(), resamples=options.resamples, epsilon=options.epsilon)
     if options.format in FOR_PROGRAMS:
@@ -227,9 +227,9 @@ def audit(options: argparse.Namespace) -> None:
     Verify the hashes of settings, items, raters and the log, and that every other table follows from the log. Other
     commands stop at the first fault of a store; this one lists all of them.
     """
-    from trubleu.rating.audit import audit as faults_of
-
     with opened(options.study, copy=True, check=False) as study:
+        from trubleu.rating.audit import audit as faults_of
+
         faults = faults_of(study)
         name = study.store.name
         if not faults:
@@ -259,7 +259,10 @@ def links(options: argparse.Namespace) -> None:
         raise UsageError(f"{options.labels} has no labels; write one per line")
     if (options.renew is not None) == (options.add is not None or bool(labels)):
         raise UsageError("rate links needs --add N or --labels FILE for new raters, or --renew RATER for a new link")
-    given = None if options.url is None else checked_url(options.url)
+    check_packages()
+    from trubleu.rating.config import check_url
+
+    given = None if options.url is None else check_url(options.url)
     with opened(options.study) as study:
         url = given or study.store.get("url") or _LOCAL
         if options.renew is None:
@@ -334,7 +337,7 @@ def rater_number(study: Study, name: str) -> int:
 
 
 def exclude(options: argparse.Namespace) -> None:
-    """Discount a rater's ratings; other raters get the items that now lack some."""
+    """Stop counting a rater's ratings; other raters get the items that now lack some."""
     with opened(options.study) as study:
         person = study.exclude(rater_number(study, options.rater), reason=options.reason)
     say(f"{one_line(person.name)} (number {person.id}) is excluded, and the ratings no longer count")
@@ -344,7 +347,7 @@ def readmit(options: argparse.Namespace) -> None:
     """Count an excluded rater's ratings again, where items still lack ratings."""
     with opened(options.study) as study:
         person = study.readmit(rater_number(study, options.rater), reason=options.reason)
-    say(f"{one_line(person.name)} (number {person.id}) is taken in again")
+    say(f"{one_line(person.name)} (number {person.id}) is readmitted")
 
 
 def erase(options: argparse.Namespace) -> None:

@@ -125,10 +125,16 @@ def prepare(options: argparse.Namespace) -> None:
 def _read(options: argparse.Namespace, files: list[str]) -> References:
     """Read references from one file, or from parallel plain files."""
     from trubleu.data import References
+    from trubleu.data.weights import parse_scale
 
     if options.weight and not options.ref:
         raise UsageError("--weight goes with --ref; a single file holds its weights itself")
     if len(files) + bool(options.ref) != 1:
         given = "none" if not files else "both" if options.ref else f"{len(files)} files"
         raise UsageError(f"references are given as one file or with one or more --ref FILE, not as {given}")
-    return References.read_parallel(options.ref, options.weight or ()) if options.ref else References.read(files[0])
+    scale = options.reference_scale
+    if options.ref and (options.columns or scale):
+        raise UsageError("--columns and --scale go with a table, and --ref names plain text; leave them out")
+    if options.ref:
+        return References.read_parallel(options.ref, options.weight or ())
+    return References.read(files[0], columns=options.columns, scale=scale and parse_scale(scale))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -148,8 +149,8 @@ def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -
     from trubleu.compat.sacrebleu.metrics import signature_of
 
     def theirs(row: ScoreRow) -> str:
-        nrefs = dict(pair.split(":", 1) for pair in row.signature.split("|")[1:])["nrefs"]
-        return signature_of(metrics[row.metric], nrefs) or row.signature
+        nrefs = re.search(r"\|nrefs:(\w+)", row.signature)  # a metric of somebody else may not have it
+        return (nrefs and signature_of(metrics[row.metric], nrefs[1])) or row.signature
 
     return replace(report, scores=tuple(replace(row, signature=theirs(row)) for row in report.scores))
 

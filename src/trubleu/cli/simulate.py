@@ -357,7 +357,7 @@ examples:
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    inner = add.commands(commands, "simulate", "generate made-up data, and plan studies with it", EPILOG)
+    inner = add.commands(commands, "simulate", "generate synthetic data, and plan studies with it", EPILOG)
 
     parser = add.command(inner, "world", world, WORLD_EPILOG)
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")

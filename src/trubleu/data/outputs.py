@@ -539,8 +539,9 @@ def _rows(path: PathLike, name: str, field: str) -> tuple[list[tuple[str, str | 
         if is_table_name(name):
             table = read_table(table_rows(stream, name), name)
             found = find_fields(table.names, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
-            title = found["id"][0] if "id" in found else ""
-            return [(place, row.get(title), row.get(field, "")) for place, row in table.rows()], [*table.names]
+            title = found["id"][0] if "id" in found else None
+            rows = [(place, row[title] if title else None, row.get(field, "")) for place, row in table.rows()]
+            return rows, [*table.names]
         if is_parquet(stream, name):
             table = read_parquet(stream, name, {"id", field})
             return [(place, id_field(row, place), row.get(field)) for place, row in table.rows()], [*table.names]

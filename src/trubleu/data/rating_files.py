@@ -240,10 +240,12 @@ def _tabular(
     means: bool,
 ) -> Table:
     """Take ratings of rows with their places, the titles first, by which columns are found."""
-    table = read_table(rows, name, f" {some(required)}")
-    named = [each for each in required if each != "rater" or not means]
-    first = f"{name}: row 1" if format_of(name) == "xlsx" else f"{name}:1"
-    layout = find_columns(table.names, columns, aspects, first, named)
+    first, header = next(rows, ("", []))
+    if not header:
+        raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
+    titles = [title.strip() for title in header]
+    layout = find_columns(titles, columns, aspects, first, [each for each in required if each != "rater" or not means])
+    table = read_table(chain([(first, header)], rows), name)
     if layout.guessed and only is not None and set(only) <= set(layout.scores):
         layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
     scores = [*filter(None, [layout.fields.get("score")]), *layout.scores]

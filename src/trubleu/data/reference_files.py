@@ -528,8 +528,11 @@ def _to_pandas(
 ) -> pd.DataFrame:
     if long:
         counts = segments.reference_counts().tolist()
-        columns = {name: list(chain.from_iterable(map(repeat, values, counts))) for name, values in heads.items()}
-        return pandas_module().DataFrame(columns | items)
+        columns: dict[str, Any] = {
+            name: list(chain.from_iterable(map(repeat, values, counts))) for name, values in heads.items()
+        }
+        numbers = {name: np.array(items[name], dtype=np.float64) for name in ("weight", "weight_se") if name in items}
+        return pandas_module().DataFrame(columns | items | numbers)
     records = [dict(zip(items, values, strict=True)) for values in zip(*items.values(), strict=True)]
     references = [records[start:end] for start, end in pairwise(segments.offsets.tolist())]
     return pandas_module().DataFrame({**heads, "references": references})
@@ -636,8 +639,9 @@ def _table_weights(
     told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
     weights = [weight_on_scale([number for _, number in row], chosen) if row else None for row in rows]
     # A column of scores has means, and nobody knows of how many ratings.
-    rated: list[Rated] = [
-        tuple((title, weight_on_scale([number], chosen)) for title, number in row if field == "ratings") for row in rows
+    rated: list[Rated | None] = [
+        tuple((title, weight_on_scale([number], chosen)) for title, number in row if field == "ratings") or None
+        for row in rows
     ]
     return {"weight": weights, "rated": rated}, told
 

@@ -573,7 +573,7 @@ PUBLISHED: Final[dict[str, Published]] = {
         "MQM",
         "translation",
         "Apache-2.0, github.com/google/wmt-mqm-human-evaluation",
-        "a TSV with one error a line, or a folder of them",
+        "a TSV with one error per line, or a folder of them",
         _mqm,
     ),
     "wmt-da": Published(

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
-_AT_ONCE = 1 << 10  # lines per batch: small enough for the CPU cache and to bound the number of live strings
 _RUN = re.compile(
     "'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"
 )  # prefixes that a spreadsheet may take for a formula, guarded or not

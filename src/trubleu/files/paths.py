@@ -414,7 +414,8 @@ def format_to_write(path: PathLike, allowed: Sequence[Format]) -> Format:
     if form is None or form not in allowed:
         endings = [_ENDINGS[each][0] for each in allowed]
         choices = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
-        raise DataError(f"{name}: the name does not show a format; let it end in {choices}")
+        problem = "the name does not show a format" if form is None else f"{form} cannot be written here"
+        raise DataError(f"{name}: {problem}; let it end in {choices}")
     if form == "parquet" and name.lower().endswith(SUFFIXES):
         raise DataError(f"{name}: Parquet is compressed inside; leave {PurePath(name).suffix} off its name")
     return form

@@ -192,7 +192,7 @@ def _cell_text(value: Any, place: str) -> str:
     return "" if value is None else str(value)
 
 
-def read_table(rows: Iterator[tuple[str, list[str]]], name: str, columns: str = "") -> Table:
+def read_table(rows: Iterator[tuple[str, list[str]]], name: str) -> Table:
     """Read a whole table of texts.
 
     Parameters
@@ -201,8 +201,6 @@ def read_table(rows: Iterator[tuple[str, list[str]]], name: str, columns: str = 
         As `table_rows` yields them.
     name
         The file's.
-    columns
-        Which columns the message about an empty file asks for.
 
     Raises
     ------
@@ -212,7 +210,7 @@ def read_table(rows: Iterator[tuple[str, list[str]]], name: str, columns: str = 
     place, header = next(rows, ("", []))
     titles = tuple(title.strip().removeprefix("\ufeff") for title in header)
     if not titles:
-        raise DataError(f"{name} is empty; its first line must name the columns{columns}")
+        raise DataError(f"{name} is empty; its first line must name the columns")
     if repeated := [title for title in titles if titles.count(title) > 1 and title]:
         raise DataError(f"{place}: there are {titles.count(repeated[0])} columns {repeated[0]}; leave only one of them")
     cells, places = [], []

@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from trubleu.errors import DataError, UsageError, nearest, shown
+from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes
 from trubleu.rating.items import POINTS, Item, Role, unstorable
@@ -86,7 +86,9 @@ def check_url(url: str) -> str:
     trubleu.errors.UsageError: --url rate.example.org is not an address of pages; write https://HOST or https://HOST/PATH
     """
     if not is_address(url) or "?" in url or "#" in url or "@" in url:
-        raise UsageError(f"--url {url} is not an address of pages; write https://HOST or https://HOST/PATH")
+        raise UsageError(
+            f"--url {without_secrets(url)} is not an address of pages; write https://HOST or https://HOST/PATH"
+        )
     return url.rstrip("/")
 
 
@@ -199,6 +201,10 @@ class Question(Settings):
     @model_validator(mode="before")
     @classmethod
     def _unlabelled(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if data.get("labels") == [] and "points" not in data:
+            raise SettingError(
+                "must be texts from worst to best; for a scale without labels, give its points", "labels"
+            )
         return {"labels": []} | data if "points" in data else data
 
     @model_validator(mode="after")
@@ -473,7 +479,7 @@ class StudyConfig(Settings):
     outputs: Annotated[int, within(FEWEST_RANKED, MOST_RANKED)] = 0
     """How many outputs a ranking has: 2 to 8. Its question has the ranks as answers, 1 for the best."""
     models_count: bool = False
-    """Whether ratings by models (trubleu rate model) are among these; otherwise only people's are."""
+    """Whether ratings by models (trubleu rate model) count towards raters; otherwise only people's do."""
     questions: Annotated[
         tuple[Question, ...],
         BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
@@ -692,7 +698,7 @@ def _add(items: dict[str, Item], given: _GoldExample, asked: Asked, role: Role, 
     for required in (wanted, "accepted") if role == "gold" else (wanted,):
         if getattr(given, required) is None:
             raise SettingError(f"has no {required}; add it", *path)
-    texts = given.responses or (given.response or "",)
+    texts = given.responses if given.responses is not None else (given.response or "",)
     if len(texts) != asked.parts:
         raise SettingError(f"must be {asked.parts} texts, not {len(texts)}", *path, wanted)
     accepted = None if given.accepted is None else _accepted(given.accepted, asked, (*path, "accepted"))
@@ -723,7 +729,9 @@ def _ranges(value: Any, asked: Asked, path: FieldPath) -> Ranges:
         if name not in names:
             raise SettingError(f"is not a setting; {nearest(name, names)}", *path, name)
     return tuple(
-        _range(value[question.name], question.points, (*path, question.name)) if question.name in value else None
+        _range(value[question.name], question.points, (*path, question.name))
+        if value.get(question.name) is not None
+        else None
         for question in asked.questions
     )
 

@@ -521,9 +521,7 @@ def _wide_records(there: _Contents, study: Study, labels: bool) -> tuple[list[st
 
 def _circumstances(there: _Contents, row: RatingRow) -> dict[str, Any]:
     """Return how long an answer took, and the comment."""
-    taken = row.client_milliseconds if row.milliseconds is None else row.milliseconds
-    comment = there.comments.get((row.item.id, row.rater)) or None
-    return {"seconds": None if taken is None else taken / 1000, "comment": comment}
+    return {"seconds": row.seconds, "comment": there.comments.get((row.item.id, row.rater)) or None}
 
 
 def _ranked(there: _Contents) -> list[list[RatingRow]]:

@@ -26,7 +26,7 @@ from trubleu.rating.store.database import get_meta, lock_study, secret_of
 from trubleu.rating.store.schema import MODEL, raters, ratings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -303,7 +303,12 @@ class _Names:
 
 
 def import_ratings(
-    study: Study, path: PathLike, *, layout: Layout = "table", now: int | None = None
+    study: Study,
+    path: PathLike,
+    *,
+    layout: Layout = "table",
+    columns: Mapping[str, str] | None = None,
+    now: int | None = None,
 ) -> ImportedRatings:
     """Import the ratings of a file: all of them, or none if one is invalid. Importing again changes nothing.
 
@@ -317,6 +322,8 @@ def import_ratings(
         Mechanical Turk in CSV.
     layout
         ``table`` or ``mturk``.
+    columns
+        The columns of a table by field, if their titles are not recognised, such as ``{"score": "points"}``.
     now
         The time in milliseconds since 1970.
 
@@ -344,12 +351,14 @@ def import_ratings(
     rejected = blank = 0
     if layout == "mturk":
         check_mturk(study.config)
+        if columns:
+            raise UsageError("results of Mechanical Turk have fixed columns; leave columns (--columns) out")
         from trubleu.rating.mturk import read_results
 
         results = read_results(path, parts=study.config.parts)
         answers, rejected, blank = list(results.answers), results.rejected, results.blank
     else:
-        answers = read_table(study, path)
+        answers = read_table(study, path, columns)
     source = f"{name_of(path)} {_digest(answers)}"
     platform = "mturk" if layout == "mturk" else None
     added = import_answers(study, answers, source=source, platform=platform, now=now)
@@ -368,9 +377,9 @@ def _digest(answers: Sequence[Imported]) -> str:
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def read_table(study: Study, path: PathLike) -> list[Imported]:
+def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None = None) -> list[Imported]:
     """Read a plain table of ratings (see `import_ratings`)."""
-    raw = read_ratings(path, system=_NOBODY)
+    raw = read_ratings(path, columns, system=_NOBODY)
     place = raw.place
     questions = study.config.questions
     aspects = checked_labels(raw.columns.get("aspect"), "aspect", place) or (None,) * len(raw.columns["item"])

@@ -20,7 +20,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, neare
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
-from trubleu.files.paths import base_name, format_of, name_of
+from trubleu.files.paths import base_name, format_of, is_standard, name_of
 from trubleu.files.tables import read_table, table_rows, tell_fields
 
 if TYPE_CHECKING:
@@ -381,6 +381,8 @@ def _from_rows(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def _kind(path: PathLike) -> Literal["lines", "table", "triples", "references"]:
     """Return how a file is read: as lines of JSON, a table, triples, or references in Parquet."""
+    if is_standard(path):  # it can be read only once
+        return "lines"
     form = format_of(name_of(path))
     if form in ("csv", "xlsx", "tsv"):
         return "triples" if form == "tsv" else "table"

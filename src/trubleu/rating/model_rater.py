@@ -299,10 +299,11 @@ def parse_answer(text: str, asked: Asked) -> Scores | str:
 def _record(text: str, names: Sequence[str]) -> dict[str, Any] | None:
     """Return the JSON object in a text with most of the names, the last of several: models may think aloud first."""
     found: list[dict[str, Any]] = []
-    for flat in re.findall(r"\{[^{}]*\}", text):
+    whole = text[text.find("{") : text.rfind("}") + 1]  # which may hold objects, or braces in texts
+    for given in (whole, *re.findall(r"\{[^{}]*\}", text)):
         try:
-            found.append(json.loads(flat))
-        except ValueError:
+            found.append(json.loads(given))
+        except (ValueError, RecursionError):
             continue
     return max(reversed(found), key=lambda record: sum(name in record for name in names), default=None)
 

@@ -151,7 +151,7 @@ def read_results(path: PathLike, *, parts: int = 1) -> MturkResults:
     names = [ANSWER] if parts == 1 else [f"{ANSWER}{part}" for part in range(1, parts + 1)]
     answers: list[Imported] = []
     rejected = blank = 0
-    for place, row in _rows(path, [*(["Input.order"] if parts == 2 else [])]):
+    for place, row in _rows(path, ["Input.order"] if parts == 2 else []):
         if row.get("AssignmentStatus", "").strip().lower() == "rejected":
             rejected += 1
             continue
@@ -235,19 +235,22 @@ def _score(fields: Mapping[str, Any], name: str, place: str) -> int | None:
         value = fields[name]
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
-        score = whole(value) if isinstance(value, str) else value
-        if type(score) is not int or not 1 <= score <= POINTS:
-            raise DataError(f"{place}: a score must be a whole number from 1 to {POINTS}, not {shown(value)}")
-        return score
+        return _checked(whole(value) if isinstance(value, str) else value, value, place)
     # Radio buttons: NAME.4, possibly with a suffix.
-    button = re.compile(rf"{re.escape(name)}\.([1-{POINTS}])(?:\..*)?", re.DOTALL)
+    button = re.compile(rf"{re.escape(name)}\.([0-9]{{1,9}})(?:\..*)?", re.DOTALL)
     choices = [(found[1], value) for field, value in fields.items() if (found := button.fullmatch(field))]
     if not choices:
         raise DataError(f"{place}: this is not there; answers found: {some(fields)}")
     ticked = sorted({int(choice) for choice, value in choices if _is_ticked(value, place)})
     if len(ticked) > 1:
         raise DataError(f"{place}: the scores {some(ticked)} are all chosen; only one may be")
-    return ticked[0] if ticked else None
+    return _checked(ticked[0], ticked[0], place) if ticked else None
+
+
+def _checked(score: object, given: object, place: str) -> int:
+    if type(score) is not int or not 1 <= score <= POINTS:
+        raise DataError(f"{place}: a score must be a whole number from 1 to {POINTS}, not {shown(given)}")
+    return score
 
 
 def _is_ticked(value: object, place: str) -> bool:

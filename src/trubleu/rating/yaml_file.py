@@ -125,13 +125,18 @@ def _lines(fields: dict[str, Any], models: dict[str, Any], data: dict[str, Any],
 
 
 class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Write a value that is there twice twice: `read_yaml` refuses aliases."""
+        return True
+
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
         super().increase_indent(flow, indentless=False)
 
 
 def _dump_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     """Write a text of many lines as a block that people can edit, where YAML gives it back as it is."""
-    readable = text.replace("\n", "").isprintable()
+    # After a block whose last line is empty, PyYAML would end the document.
+    readable = text.replace("\n", "").isprintable() and not f"\n{text}".endswith("\n\n")
     return dumper.represent_scalar(
         "tag:yaml.org,2002:str", text, '"' if not readable else "|" if "\n" in text else None
     )
