@@ -106,3 +106,12 @@ def test_modules_that_the_page_names_exist() -> None:
     known = {path.name for path in SOURCE.rglob("*.py")} | {path.name for path in Path(__file__).parent.rglob("*.py")}
     missing = {name for name in re.findall(r"`(?:[\w/]+/)?(\w+\.py)`", page) if name not in known}
     assert not missing
+
+
+def test_the_map_lists_every_module() -> None:
+    page = (SOURCE.parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for section in page.split("\n## ")[1:]:
+        folders = re.findall(r"`(\w+)/`", section.partition("\n")[0])
+        named = {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", section)}
+        there = {path.name for folder in folders for path in (SOURCE / folder).rglob("*.py")} - {"__init__.py"}
+        assert not folders or named == there, folders

@@ -263,6 +263,12 @@ def test_an_option_given_twice_or_of_the_wrong_type() -> None:
             metric("bleu", lowercase=flag)
     with pytest.raises(UsageError, match="name or a callable"):
         metric("bleu", tokenize=5)
+    for value in ("x", True, -1, float("nan")):
+        with pytest.raises(UsageError, match=r"smoothing_value=.* must be a number that is not below 0"):
+            metric("bleu", smoothing="floor", smoothing_value=value)
+    wrong: Any = 5
+    with pytest.raises(UsageError, match="a metric is a name such as bleu-4, or a Metric, not int"):
+        metric(wrong)
 
 
 OWN = '''
@@ -301,6 +307,9 @@ def test_a_metric_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (found.score, str(found.signature).split("|")[:2]) == (100.0, ["shorter", "limit:10"])
     with pytest.raises(UsageError, match="no option limits; did you mean limit"):
         metric("own_metrics_for_this_test:Shorter[limits=3]")
+    (tmp_path / "texts.txt").write_text("a\nb\n", encoding="utf-8")
+    command = ["score", "--ref", "texts.txt", "texts.txt", "-m", "own_metrics_for_this_test:Shorter"]
+    assert main([*command, "--signature", "sacrebleu"]) == 0
 
 
 # One call for people in a hurry
@@ -339,6 +348,7 @@ def test_lists_in_sacrebleu_s_shape_are_refused_and_it_is_said_how_to_pass_them(
         (["a", "b"], [["a"]], "2 outputs but references for 1 segment"),
         (["a"], ["a"], "must be a list"),
         ("ab", [["a"], ["b"]], "outputs is one string"),
+        ("the cat", [["a"]], "outputs is one string"),
         (["a", 5], [["a"], ["b"]], "output 2 is of type int"),
         (["a", None], [["a"], ["b"]], "output 2 is of type NoneType"),
         (["a"], [[]], "segment 1"),

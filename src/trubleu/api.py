@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trubleu.data import PreparedReferences, References
-from trubleu.errors import UsageError
-from trubleu.metrics.base import warn_unweighted, whole_references
+from trubleu.metrics.base import as_references, warn_unweighted, whole_references
 from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.metrics.registry import metric as make_metric
 
@@ -58,12 +56,8 @@ def corpus_score(
     >>> round(corpus_score(outputs, references, "dbleu-2", weights=[[1.0, -0.8], [0.9, -0.2]]).score, 2)
     42.11
     """
-    if isinstance(references, References | PreparedReferences):
-        if weights is not None:
-            raise UsageError("these references hold their weights already; pass weights with lists of references only")
-    else:
-        references = References.from_lists(references, weights, outputs_count=len(outputs))
+    found = as_references(references, outputs, weights)
     made = make_metric(metric, **options)
-    result = made.corpus(outputs, references, threads=threads)
-    warn_unweighted({made.name: made}, weighted=whole_references(references).weighted())
+    result = made.corpus(outputs, found, threads=threads)
+    warn_unweighted({made.name: made}, weighted=whole_references(found).weighted())
     return result

@@ -31,8 +31,9 @@ class Signature:
     pairs: tuple[tuple[str, str], ...]
 
     def extended(self, **pairs: object) -> Signature:
-        """Return the signature with more pairs, such as the number of resamples and the seed of an interval."""
-        return Signature(self.metric, self.pairs + tuple((key, _text(value)) for key, value in pairs.items()))
+        """Return the signature with more pairs; values become text as in `make_signature`."""
+        added = tuple((key, _text(value)) for key, value in pairs.items() if value is not None)
+        return Signature(self.metric, self.pairs + added)
 
     def to_dict(self) -> dict[str, str]:
         """Return the parts by name."""
@@ -51,7 +52,7 @@ def make_signature(metric: str, **pairs: object) -> Signature:
     >>> make_signature("bleu-4", eff=False, smooth="floor[0.1]", extra=None).pairs
     (('eff', 'no'), ('smooth', 'floor[0.1]'))
     """
-    return Signature(metric, tuple((key, _text(value)) for key, value in pairs.items() if value is not None))
+    return Signature(metric, ()).extended(**pairs)
 
 
 def number_text(value: float) -> str:

@@ -26,6 +26,7 @@ from trubleu.scoring import Sampling, score_files, score_systems
 from trubleu.vectors import VectorStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 # Whole numbers, so that products are exact in 32 bits and ties on paper are ties in the kernel.
@@ -230,6 +231,18 @@ def test_with_the_ready_vectors() -> None:
     assert (other.name, str(other.signature())) == ("trubleu-2", str(trubleu.metric("trubleu-2").signature()))
 
 
+def test_functions_of_the_same_name_are_different_tokenizers() -> None:
+    def splitting_at(separator: str) -> Callable[[str], list[str]]:
+        return lambda text: text.split(separator)
+
+    references = [["the cat,sat"], ["a mat,on"]]
+    shared = References.from_lists(references)
+    for separator in (" ", ","):
+        metric = TruBleu(vectors=SMALL, tokenize=splitting_at(separator))
+        found = metric.segments(["the dog,sat", "a mat,on"], shared)
+        assert np.array_equal(found, metric.segments(["the dog,sat", "a mat,on"], references))
+
+
 def test_equal_references_count_once_with_the_largest_weight() -> None:
     metric = TruBleu(vectors=SMALL)
     once = metric.segments(["the cat sat"], References.from_lists([["a dog sat", "the mat"]], [[0.8, 0.4]]))
@@ -274,6 +287,8 @@ def test_what_it_refuses() -> None:
     with pytest.warns(TrubleuWarning, match="left out"):
         skipping = TruBleu(vectors=SMALL, no_positive="skip").segments(["the cat", "a mat"], bad)
     assert np.isnan(skipping).tolist() == [False, True]
+    with pytest.raises(DataError, match=r"vectors longer than 1e\+15"):
+        TruBleu(vectors=(["cat", "dog"], [[1e30, 0.0], [1e30, 1e30]])).segments(["cat"], [["dog"]])
     unrated = References.from_lists([["the cat", "a dog"]], [[1.0, None]])
     with pytest.raises(DataError, match="not rated yet"):
         TruBleu(vectors=SMALL).segments(["the cat"], unrated)
@@ -287,6 +302,10 @@ def test_texts_that_would_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(DataError, match="segment 1 has an output of 300 words and a reference of 301"):
         metric.segments([long], [[long + "dog"]])
     assert metric.segments([long], [["cat"]])[0] > 0
+    with pytest.raises(DataError, match="segment 1 has an output of 100 words and a reference of 1,000"):
+        metric.segments(["cat " * 100], [["dog " * 1_000]])  # the reference alone is long
+    with pytest.raises(DataError, match="segment 1 has an output of 300 words and a reference of 301"):
+        TruBleu(vectors=SMALL, tokenize="13a").segments(["!" * 300], [["?" * 301]])  # words without spaces
 
 
 @pytest.mark.parametrize("words", [3, 6, 9, 12, 40, 64, 65, 129, 300, 4_200])

@@ -139,6 +139,9 @@ def test_what_cannot_be_planned() -> None:
     chosen = metric("dbleu-1")
     with pytest.raises(DataError, match="no reference with two ratings"):
         plan_ratings(references, {"s": ["a"]}, chosen)
+    once = References(["a b", "c"], np.array([0, 2]), np.array([0.5, np.nan]), ratings=((("x", 0.0), ("y", 1.0)), None))
+    with pytest.raises(DataError, match="has one rated reference, so it is not known how far weights differ"):
+        plan_ratings(once, {"s": ["a"]}, chosen)
     with pytest.raises(UsageError, match="bleu-4 does not use weights"):
         plan_ratings(references, {"s": ["a"]}, metric("bleu-4"))
     with pytest.raises(UsageError, match="not for 3"):

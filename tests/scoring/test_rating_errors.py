@@ -23,20 +23,13 @@ if TYPE_CHECKING:
 
 WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "ran", "to", "house", "good", "day", "nice", "fish", "sun"]
 
-weights = st.floats(-0.6, 0.6).filter(lambda weight: abs(weight) > 0.01)
-segments = st.lists(
-    st.tuples(
-        st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(" ".join),
-        st.lists(
-            st.tuples(st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(" ".join), weights),
-            min_size=1,
-            max_size=3,
-            unique_by=lambda row: row[0],
-        ).filter(lambda rows: any(weight > 0 for _, weight in rows)),
-    ),
-    min_size=1,
-    max_size=4,
-)
+sentences = st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(" ".join)
+positive = st.floats(0.011, 0.6)
+# One reference has a positive weight, as scoring needs it; the others have any.
+rows = st.tuples(
+    st.tuples(sentences, positive), st.lists(st.tuples(sentences, positive | st.floats(-0.6, -0.011)), max_size=2)
+).map(lambda found: list({text: (text, weight) for text, weight in [*found[1], found[0]]}.values()))
+segments = st.lists(st.tuples(sentences, rows), min_size=1, max_size=4)
 
 
 @settings(max_examples=30)

@@ -159,6 +159,7 @@ def test_what_is_interrupted_leaves_nothing(
         ({"systems": {"../a": "dull"}}, "'../a' cannot be the name of a system and its file"),
         ({"systems": {"": "dull"}}, "'' cannot be the name of a system and its file"),
         ({"systems": {"a,b": "dull"}}, "'a,b' cannot be the name of a system and its file"),
+        ({"systems": {"a": "dull", "A": "parrot"}}, "names of systems must differ in more than upper and lower case"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_written(

@@ -21,7 +21,7 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
     Parameters
     ----------
     name
-        ``local`` for this process, ``local:8`` for eight processes on this machine, ``local:all`` for one a core,
+        ``local`` for this process, ``local:8`` for eight processes on this machine, ``local:all`` for one per core,
         ``ray`` for the Ray cluster that ``RAY_ADDRESS`` names, or else that this user began or joined on this machine
         (with neither, one is started here and ended with the engine, which a warning says), ``ray://HOST:PORT`` for a
         Ray cluster elsewhere (10001 if there is no port). A process of its own connects to it, but ``ray`` uses the

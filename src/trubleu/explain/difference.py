@@ -19,11 +19,10 @@ from trubleu.explain.segment import (
     is_explainable,
     most_different_either_way,
     ngrams_of,
-    plain_references,
     weights_of,
 )
 from trubleu.explain.similarity import words_met
-from trubleu.metrics.base import Progress, as_references
+from trubleu.metrics.base import Progress, as_references, whole_references
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.results import SCHEMA
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
@@ -392,7 +391,7 @@ def compare_systems(
     if len(systems) < 2:
         raise UsageError(f"a comparison needs at least two systems, not {len(systems)}; for one, use trubleu score")
     whole = as_references(references, next(iter(systems.values())))
-    plain = plain_references(whole)
+    plain = whole_references(whole)
     own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]
     sampling = sampling or Sampling(interval=True, test="bootstrap")
     report = score_systems(systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps)
@@ -498,7 +497,7 @@ def ngram_differences(
     tuple of NGramDifference
         Those that the first system earned more by, largest difference first; then the others, largest first.
     """
-    whole = plain_references(as_references(references, a))
+    whole = whole_references(as_references(references, a))
     as_references(whole, b)
     return _ngram_rows(metric, {"a": a, "b": b}, whole, top, progress)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, overload
 
 import numpy as np
 
-from trubleu.data import PreparedReferences, References
 from trubleu.data.outputs import nearest_ids
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, shown
 from trubleu.explain.explanation import (
@@ -26,6 +25,7 @@ from trubleu.explain.explanation import (
     windows,
 )
 from trubleu.explain.similarity import explain_similarity
+from trubleu.metrics.base import whole_references
 from trubleu.metrics.bleu import Bleu, Counts
 from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
     from trubleu.explain.explanation import Gram
     from trubleu.explain.similarity import SimilarityExplanation
     from trubleu.metrics.base import AnyReferences, Metric
@@ -217,13 +218,6 @@ def find_segment(references: References, segment: str | int) -> int:
         ) from None
 
 
-def plain_references(references: AnyReferences) -> References:
-    """Return references with their texts."""
-    if isinstance(references, PreparedReferences):
-        return references.references
-    return references if isinstance(references, References) else References.from_lists(references)
-
-
 def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[list[float], list[int]]:
     """Return the weights of all references as the metric sees them, and the indices of the segments it skips."""
     policy: WeightPolicy | None = getattr(metric, "policy", None)
@@ -299,7 +293,7 @@ def explain(
     """
     checked = check_explainable(metric)
     check_texts((output,))
-    everything = plain_references(references)
+    everything = whole_references(references)
     index = find_segment(everything, segment)
     part = everything.take([index])
     weights, skipped = weights_of(checked, part)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from trubleu.data import References
 from trubleu.errors import UsageError
 from trubleu.integrations.inputs import listed, listed_rows
-from trubleu.metrics.base import as_references
+from trubleu.metrics.base import as_references, whole_references
 from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.optional_deps import needed
@@ -116,15 +116,11 @@ class TrubleuMetric(torchmetrics.Metric):
         """
         outputs = listed("outputs", outputs)
         if not isinstance(references, References):
-            if weights is not None:
-                weights = listed_rows("weights", weights)
             references = listed_rows("references", references)
-            references = References.from_lists(references, weights, outputs_count=len(outputs))
-        elif weights is not None:
-            raise UsageError("these references hold their weights already; pass weights with lists of references only")
+        found = as_references(references, outputs, None if weights is None else listed_rows("weights", weights))
         if messages is not None:
-            references = references.with_messages(listed("messages", messages))
-        rows = self.scorer.statistics(outputs, as_references(references, outputs), threads=self.threads)
+            found = whole_references(found).with_messages(listed("messages", messages))
+        rows = self.scorer.statistics(outputs, found, threads=self.threads)
         # Not in place, so copies of the state, such as snapshots, do not change.
         self.statistics = self.statistics + torch.from_numpy(total(rows)).to(self.statistics.device)
 

@@ -274,12 +274,16 @@ def warn_unweighted(metrics: Mapping[str, Metric], *, weighted: bool) -> None:
             warnings.warn(text, TrubleuWarning, stacklevel=3)
 
 
-def as_references(references: AnyReferences, outputs: Sequence[str]) -> References | PreparedReferences:
+def as_references(
+    references: AnyReferences, outputs: Sequence[str], weights: Sequence[Sequence[float | None]] | None = None
+) -> References | PreparedReferences:
     """Convert to a references object, and check that there is one output per segment."""
     if isinstance(outputs, str):
         raise DataError("outputs is one string; pass a list with one text for each segment")
     if not isinstance(references, References | PreparedReferences):
-        references = References.from_lists(references, outputs_count=len(outputs))
+        references = References.from_lists(references, weights, outputs_count=len(outputs))
+    elif weights is not None:
+        raise UsageError("these references hold their weights already; pass weights with lists of references only")
     if len(references) != len(outputs):
         raise DataError(
             f"{counted(len(outputs), 'output')} but references for {counted(len(references), 'segment')}; "
@@ -288,9 +292,11 @@ def as_references(references: AnyReferences, outputs: Sequence[str]) -> Referenc
     return references
 
 
-def whole_references(references: References | PreparedReferences) -> References:
+def whole_references(references: AnyReferences) -> References:
     """Return the plain references, for metrics that work on texts."""
-    return references.references if isinstance(references, PreparedReferences) else references
+    if isinstance(references, PreparedReferences):
+        return references.references
+    return references if isinstance(references, References) else References.from_lists(references)
 
 
 def reference_number(references: AnyReferences | None) -> str | None:
@@ -375,9 +381,8 @@ def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | N
         return smoothing, usual
     if usual is None:
         raise UsageError(f"smoothing={smoothing} takes no value; leave smoothing_value out, or use floor or add-k")
-    if not math.isfinite(value) or value < 0:
-        raise UsageError(f"smoothing_value={value} must be a number that is not below 0")
-    return smoothing, float(value)
+    what = "a number that is not below 0"
+    return smoothing, check_number("smoothing_value", value, what, lambda number: 0 <= number < math.inf)
 
 
 def smoothing_text(smoothing: str, value: float | None) -> str:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.data import PreparedReferences, References
 from trubleu.data.weights import weight_problem
 from trubleu.errors import CountedWarning, DataError, UsageError, some
-from trubleu.metrics.base import AnyReferences, Compared, Metric, check_choice, parse_kind
+from trubleu.metrics.base import AnyReferences, Compared, Metric, check_choice, parse_kind, whole_references
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
 from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.signature import number_text
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import PreparedReferences, References
     from trubleu.signature import Signature
 
 
@@ -42,8 +42,7 @@ class WeightPolicy:
 
     def weights(self, references: References | PreparedReferences) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return one weight per reference, and the segments to skip; references without weights have weight 1."""
-        if isinstance(references, PreparedReferences):
-            references = references.references
+        references = whole_references(references)
         skipped = all_rated(references, self.unrated_as).segments_without_positive()
         if len(skipped) and self.no_positive == "error":
             raise DataError(
@@ -157,9 +156,8 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
         own = super().signature(references)  # type: ignore[safe-super]  # that of the metric behind this one
-        unrated = {} if self.unrated_as is None else {"unrated": float(self.unrated_as)}
         pairs = {"def": self.definition, "lenrefs": self.length_references, "nopos": self.no_positive}
-        return own.extended(**pairs, zero=ROUNDING, **unrated)
+        return own.extended(**pairs, zero=ROUNDING, unrated=self.unrated_as)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -68,14 +68,14 @@ def default_text(command: str) -> str:
     Examples
     --------
     >>> default_text("score")
-    'trubleu and bleu-4; with weights dbleu-2, too'
+    'trubleu and bleu-4; with weights also dbleu-2'
     >>> default_text("explain")
     'trubleu'
     """
     plain, weighted = DEFAULTS[command]
     if plain == weighted:
         return _listed(plain)
-    return f"{_listed(plain)}; with weights {_listed(weighted[len(plain) :])}, too"
+    return f"{_listed(plain)}; with weights also {_listed(weighted[len(plain) :])}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

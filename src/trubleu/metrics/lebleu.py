@@ -9,15 +9,12 @@ import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.metrics.base import AnyReferences, check_share
-from trubleu.metrics.matching import TextPairs, WordMetric, check_width, too_long
+from trubleu.metrics.matching import TextPairs, WordMetric, check_width
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from trubleu.data import References
     from trubleu.signature import Signature
 
 SLICE: Final = 256
@@ -66,7 +63,7 @@ class LeBleu(WordMetric):
         """Return the characters of output and reference, and earnings and n-grams by order."""
         segments, threads = given.references, given.workers(worth=SLICE)
         lines, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
-        self._check_lengths(given.outputs, segments)
+        self._check_pairs(given.outputs, segments, MOST_PAIRS, f"for {self.name}")
         options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
         wanted = segments.kernel_texts(self.tokenizer, self.lowercase)[0]
 
@@ -75,18 +72,6 @@ class LeBleu(WordMetric):
             return kernels.lebleu_statistics(lines, wanted, offsets, options, threshold, first, last, threads)
 
         return given.rows(options.columns, rows_of, SLICE)
-
-    def _check_lengths(self, outputs: Sequence[str], references: References) -> None:
-        """Raise an error for texts that would take minutes."""
-        longest = max(map(len, references.texts), default=0)
-        for segment, output in enumerate(outputs):
-            if len(output) * longest <= MOST_PAIRS:  # every word has at least one character
-                continue
-            words = len(self.tokenizer.tokens(output, self.lowercase))
-            texts = references.texts[slice(*references.offsets[segment : segment + 2])]
-            most = max(len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
-            if words * most > MOST_PAIRS:
-                raise too_long(references, segment, words, most, f"for {self.name}")
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return LeBLEU on 0 to 100 for each row of summed statistics."""

@@ -140,10 +140,7 @@ class Matching:
     positive_lengths: bool = False
 
     def statistics(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return a row of statistics per segment, from prepared references if there are any.
-
-        Does not warn about outputs that are compared again, with other references.
-        """
+        """Return a row of statistics per segment, from prepared references if there are any."""
         references, prepared = given.references, given.prepared
         if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
             prepared = references.prepared(self.tokenizer, self.lowercase)
@@ -197,6 +194,18 @@ class WordMetric(TextMetric):
         other.order = check_order(order)
         other.name = f"{self.name.rpartition('-')[0]}-{order}"
         return other
+
+    def _check_pairs(self, outputs: Sequence[str], references: References, most: int, what: str) -> None:
+        """Raise an error for an output and a reference that have more than ``most`` pairs of words."""
+        longest = max(map(len, references.texts), default=0)
+        for segment, output in enumerate(outputs):
+            if len(output) * longest <= most:  # every word has at least one character
+                continue
+            begin, end = references.offsets[segment : segment + 2].tolist()
+            texts = (output, *references.texts[begin:end])
+            words, *others = (len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
+            if words * max(others) > most:
+                raise too_long(references, segment, words, max(others), what)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -192,6 +192,8 @@ def metric(spec: str | Metric, **options: Any) -> Metric:
         if options:
             raise UsageError("options go with a metric's name; this one is made already")
         return spec
+    if not isinstance(spec, str):
+        raise UsageError(f"a metric is a name such as bleu-4, or a Metric, not {type(spec).__name__}")
     return parse(spec).build(**options)
 
 

@@ -1,6 +1,4 @@
-"""trubleu, the recommended metric: partial credit for near misses, recall, characters and rated references in one
-score.
-"""
+"""trubleu, the recommended metric: near misses, recall, characters and rated references in one score."""
 
 from __future__ import annotations
 
@@ -27,10 +25,9 @@ from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, sli
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
-from trubleu.metrics.dbleu import WeightPolicy
-from trubleu.metrics.matching import TextPairs, kept_part, mean_score, too_long
+from trubleu.metrics.dbleu import WeightedMetric
+from trubleu.metrics.matching import TextPairs, kept_part, mean_score
 from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, number_text
 from trubleu.vectors import as_source
 from trubleu.vectors.source import has_lengths
 
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
+    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource
 
@@ -106,7 +104,7 @@ class SegmentParts(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TruBleu(LearningMetric):
+class TruBleu(WeightedMetric, LearningMetric):
     """The mean over segments of the similarity to good references, reduced by the similarity to bad ones.
 
     An output and a reference are compared by their words, bigrams and trigrams. Equal n-grams are matched first, then
@@ -149,7 +147,6 @@ class TruBleu(LearningMetric):
     100.0
     """
 
-    uses_weights: ClassVar[bool] = True
     family: ClassVar[str] = "trubleu"
     counted: ClassVar[Counted] = "segments"
 
@@ -161,8 +158,6 @@ class TruBleu(LearningMetric):
     shift: float = 0.15
     importance: str = "vector"
     characters: bool = True
-    no_positive: str = "error"
-    unrated_as: float | None = None
 
     def __post_init__(self) -> None:
         """Validate the options and open the vectors."""
@@ -172,7 +167,6 @@ class TruBleu(LearningMetric):
         self.shift = check_number("shift", self.shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
         check_choice("importance", self.importance, IMPORTANCES)
         check_flag("characters", self.characters)
-        self.policy = WeightPolicy.checked(self.no_positive, self.unrated_as)
         self.vectors = source = as_source(self.vectors)
         if source.orders is not None and 1 not in source.orders:
             raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")
@@ -296,10 +290,6 @@ class TruBleu(LearningMetric):
         """Return the mean for each row of summed statistics; 0 without a segment."""
         return mean_score(statistics, 2, self.name)
 
-    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments without a reference of positive weight."""
-        return self.policy.weights(references)[1]
-
     def reading(self, nrefs: str | None) -> str | None:
         """Explain the meaning of 100."""
         parts = "near misses earn partial credit (see trubleu explain)"
@@ -315,12 +305,12 @@ class TruBleu(LearningMetric):
             tok=self.tokenizer.name,
             vec=self._vectors_name,
             order=self.order,
-            beta=number_text(self.beta),
-            shift=number_text(self.shift),
+            beta=self.beta,
+            shift=self.shift,
             imp=f"corpus-{self._learned_from(references)}" if self.importance == "corpus" else self.importance,
             chars=self.characters,
-            nopos=self.policy.no_positive,
-            unrated=None if self.policy.unrated_as is None else number_text(self.policy.unrated_as),
+            nopos=self.no_positive,
+            unrated=self.unrated_as,
         )
 
     def _parts(
@@ -329,7 +319,7 @@ class TruBleu(LearningMetric):
         """Split a corpus into parts whose words are looked up together."""
         lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         reference_lines = references.kernel_texts(self.tokenizer, self.lowercase)[0]
-        _check_lengths(lines, reference_lines, references)
+        self._check_pairs(texts, references, MOST_PAIRS, "to compare all of them")
         options = kernels.Options(native, lowercase, 1, "counts", "closest", False)
         weights = _merged(references, weights)
         plain = bool((weights == 1).all())
@@ -337,7 +327,7 @@ class TruBleu(LearningMetric):
         for first, last in slices(offsets, SLICE_TEXTS):
             begin, end = int(offsets[first]), int(offsets[last])
             prepare = partial(_ReferenceWords, reference_lines, options, offsets[first : last + 1])
-            words = kept_part(references, ("words", self.tokenizer.name, self.lowercase), first, prepare)
+            words = kept_part(references, ("words", self.tokenizer, self.lowercase), first, prepare)
             yield _Part(
                 first,
                 last,
@@ -459,21 +449,6 @@ def _first_of_equal_texts(references: References) -> NDArray[np.int64] | None:
         for place in range(int(offsets[segment]), int(offsets[segment + 1])):
             first[place] = seen.setdefault(texts[place], place)
     return first
-
-
-def _check_lengths(outputs: Sequence[str], lines: Sequence[str], references: References) -> None:
-    """Raise an error for texts so long that comparing all their words would take hours."""
-    most = math.isqrt(MOST_PAIRS)
-    if max(map(len, outputs), default=0) <= most:
-        return  # the references cannot have more words
-    for segment, output in enumerate(outputs):
-        if len(output) <= most:
-            continue
-        begin, end = references.offsets[segment : segment + 2].tolist()
-        words = output.count(" ") + 1
-        longest = max((line.count(" ") + 1 for line in lines[begin:end]), default=0)
-        if words * longest > MOST_PAIRS:
-            raise too_long(references, segment, words, longest, "to compare all of them")
 
 
 def _text_weights(tokens: Sequence[str], weight_of: Mapping[str, float]) -> tuple[float, ...]:

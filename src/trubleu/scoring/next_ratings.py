@@ -113,7 +113,7 @@ def plan_ratings(
     UsageError
         If an option cannot be used.
     DataError
-        If no reference has two ratings.
+        If no reference has two ratings, or only one has any.
     """
     if not 1 <= len(systems) <= 2:
         raise UsageError(f"a plan is for the score of one system or the difference between two, not for {len(systems)}")
@@ -131,11 +131,16 @@ def plan_ratings(
             "have some rated twice"
         )
     counts = np.bincount(text, minlength=references.count)
-    weights, unrated = references.weights, np.isnan(references.weights)
+    unrated = np.isnan(references.weights)
+    known = references.weights[~unrated]
+    if len(known) < 2:
+        raise DataError(
+            f"{references.source} has one rated reference, so it is not known how far weights differ; have more rated"
+        )
     noise = float(((found.rest + found.raters) / counts[counts > 0]).mean())
-    spread = max(float(weights[~unrated].var(ddof=1)) - noise, 0.0)
+    spread = max(float(known.var(ddof=1)) - noise, 0.0)
     errors = np.sqrt(np.where(counts > 0, found.rest / np.maximum(counts, 1), spread))
-    filled = references.with_weights(np.where(unrated, weights[~unrated].mean(), weights))
+    filled = references.with_weights(np.where(unrated, known.mean(), references.weights))
     # Now: the interval of segments and raters, and what is not known of unrated references.
     sampling = replace(sampling or Sampling(), interval=True, test="bootstrap" if len(systems) > 1 else None)
     report = score_systems(systems, filled, {metric.name: metric}, sampling=sampling, threads=threads, steps=steps)

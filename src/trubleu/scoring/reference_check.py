@@ -76,7 +76,7 @@ class ReferenceCheck:
     segments, references
         How many there are.
     fewest, mean, most
-        References a segment.
+        References per segment.
     weights
         The histogram of the weights; none if there are no weights.
     findings

@@ -335,11 +335,9 @@ def report(
     for name, metric in metrics.items():
         signature = metric.signature(nrefs)
         if sampling.interval:
-            signature = signature.extended(ci=sampling.confidence, bs=sampling.resamples, seed=sampling.seed)
-            if blocks:
-                signature = signature.extended(blocks=blocks)
-            if effects is not None and metric.uses_weights:
-                signature = signature.extended(errors="ratings")
+            about = {"ci": sampling.confidence, "bs": sampling.resamples, "seed": sampling.seed}
+            errors = "ratings" if effects is not None and metric.uses_weights else None
+            signature = signature.extended(**about, blocks=blocks or None, errors=errors)
         advance = steps(f"interval {name}", len(systems) * sampling.resamples * sampling.interval)
         for system in systems:
             sample = samples[system, name]

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["thing", "doing", "place", "good", "bad", "praise", "blame", "name", "time"]
 
-FORMS: Final = 3
-"""Forms of a verb: *sing*, *sang*, *singing*."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concept:

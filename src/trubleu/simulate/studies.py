@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import CountedWarning, UsageError
+from trubleu.errors import CountedWarning, DataError, UsageError
 from trubleu.execution.progress import no_steps
 from trubleu.metrics.registry import parse
 from trubleu.mining import Index
@@ -167,6 +167,15 @@ class Pool:
     outputs: Mapping[str, Sequence[str]]
     output_qualities: Mapping[str, NDArray[np.float64]]
 
+    def __post_init__(self) -> None:
+        sizes = {"qualities": (len(self.qualities), self.candidates.count)}
+        for name, texts in self.outputs.items():
+            sizes[f"outputs of {name}"] = len(texts), len(self)
+            sizes[f"output_qualities of {name}"] = len(self.output_qualities[name]), len(self)
+        for what, (given, wanted) in sizes.items():
+            if given != wanted:
+                raise DataError(f"the pool has {given} {what}, but {wanted} texts; give one for each")
+
     def __len__(self) -> int:
         return len(self.candidates)
 
@@ -185,7 +194,7 @@ class Pool:
         Parameters
         ----------
         number
-            How many a segment.
+            How many per segment.
         weights
             One for each candidate of the pool; without it all are alike.
         rated_only
@@ -237,7 +246,7 @@ def pool_of(
     told = steps("looking up the truth", 1 + len(outputs))
 
     def qualities(answers: Iterable[Sequence[str]]) -> NDArray[np.float64]:
-        pairs = zip(messages, answers, strict=True)
+        pairs = zip(messages, answers, strict=False)  # the pool checks their number
         found = [quality(message, text) for message, several in pairs for text in several]
         told(1)
         return np.array(found)

@@ -466,6 +466,8 @@ def _check_names(systems: Mapping[str, Responder]) -> None:
             f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' "
             "and '-', as in good=skill:0.8"
         )
+    if len({name.lower() for name in systems}) < len(systems):
+        raise UsageError("names of systems must differ in more than upper and lower case, as files do; rename one")
 
 
 def _write_systems(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trubleu.data import References, Triple
 from trubleu.data.weights import weight_from_ratings
-from trubleu.errors import UsageError
+from trubleu.errors import DataError, UsageError
 from trubleu.metrics import metric
 from trubleu.mining import Index
 from trubleu.simulate.raters import Habits, simulated_raters
@@ -83,6 +83,17 @@ def test_a_pool_is_made_of_what_was_mined(tmp_path: Path) -> None:
     assert made.output_qualities["A"].tolist() == [20.01, 12.02]
     assert made.candidates.messages == ("was it a good match?", "where is it?")
     assert steps == {"looking up the truth": [2, 2]}
+    with pytest.raises(DataError, match="the pool has 1 outputs of A, but 2 texts; give one for each"):
+        pool_of(found, {"A": ["a"]}, lambda *_: 3.0)
+
+
+def test_parts_of_a_pool_must_fit() -> None:
+    texts = References.from_lists(TEXTS)
+    with pytest.raises(DataError, match="the pool has 1 qualities, but 6 texts; give one for each"):
+        Pool(candidates=texts, qualities=np.ones(1), outputs={}, output_qualities={})
+    three = ("a", "b", "c")
+    with pytest.raises(DataError, match="the pool has 2 output_qualities of A, but 3 texts; give one for each"):
+        Pool(candidates=texts, qualities=np.ones(6), outputs={"A": three}, output_qualities={"A": np.ones(2)})
 
 
 # Ratings

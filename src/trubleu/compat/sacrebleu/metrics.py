@@ -114,12 +114,12 @@ def signature_of(metric: Metric, nrefs: str) -> str | None:
     'nrefs:2|case:lc|eff:no|tok:13a|smooth:exp'
     """
     theirs: Any
-    if type(metric) is Bleu and metric.matching.reference_length == "closest":
-        name = metric.matching.tokenizer.name
+    if type(metric) is Bleu and metric.reference_length == "closest":
+        name = metric.tokenizer.name
         if name not in bleu.BLEU.TOKENIZERS:
             return None
         theirs = bleu.BLEU(
-            metric.matching.lowercase, True, name, metric.smoothing, metric.smoothing_value, metric.order,
+            metric.lowercase, True, name, metric.smoothing, metric.smoothing_value, metric.order,
             metric.effective_order,
         )  # fmt: skip
     elif type(metric) is ChrF:

@@ -159,9 +159,7 @@ class Trubleu(evaluate.Metric):
         interval = bootstrap_interval(
             rows, metric.score, confidence=confidence, resamples=resamples, seed=seed, threads=threads
         )
-        signature = result.signature.extended(ci=confidence, bs=resamples, seed=seed)
-        if interval.blocks:
-            signature = signature.extended(blocks=interval.blocks)
+        signature = result.signature.extended(ci=confidence, bs=resamples, seed=seed, blocks=interval.blocks or None)
         return result.to_dict() | {
             "signature": str(signature),
             "low": interval.low,

@@ -38,7 +38,7 @@ from trubleu.metrics.bleu2vec.vectors import soft_vectors
 from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, parse_negative, settle_negative
 from trubleu.metrics.matching import TextMetric, TextPairs
 from trubleu.optional_deps import needed
-from trubleu.signature import Signature, make_signature, number_text
+from trubleu.signature import Signature, number_text
 from trubleu.stats import total
 from trubleu.text import tokenizer
 from trubleu.vectors import Composed, as_source
@@ -222,8 +222,7 @@ def release_parts(counts: Counts) -> BleuParts:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Bleu2Vec(TextMetric):
-    """Corpus-level BLEU with partial credit: an n-gram missing from the reference counts by its similarity to another
-    one.
+    """Corpus-level BLEU with partial credit for n-grams that are similar to those of the reference.
 
     Equal n-grams are matched first, from left to right. The remaining n-grams of output and reference are aligned
     greedily: the most similar pair first, each occurrence once, ties broken by the order in the output and then in the
@@ -443,8 +442,7 @@ class Bleu2Vec(TextMetric):
         if release:
             return common.extended(**{"def": self.definition})
         floor = f"floor[{number_text(self.negative_floor)}]"
-        rest = make_signature(
-            "",
+        return common.extended(
             oov=self.oov,
             eff=None if self.smoothing == LIN_OCH else self.effective_order,
             smooth=smoothing_text(self.smoothing, self.smoothing_value),
@@ -453,7 +451,6 @@ class Bleu2Vec(TextMetric):
             zero=ROUNDING,
             **{"def": self.definition},
         )
-        return common.extended(**dict(rest.pairs))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -507,11 +504,6 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        added = make_signature(
-            "",
-            credit=self.matching.rule,
-            lenrefs=self.length_references,
-            nopos=self.no_positive,
-            unrated=None if self.unrated_as is None else float(self.unrated_as),
-        )
-        return super().signature(references).extended(**dict(added.pairs))
+        own = super().signature(references)
+        pairs = {"credit": self.credit, "lenrefs": self.length_references, "nopos": self.no_positive}
+        return own.extended(**pairs, unrated=self.unrated_as)

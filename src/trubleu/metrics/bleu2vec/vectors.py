@@ -239,6 +239,8 @@ def _with_lengths(rows: Matrix, unit: bool, what: str) -> tuple[Matrix, NDArray[
         rows = checked_matrix(rows, len(rows), what)
         if unit:
             rows = normalised(np.array(rows))  # a copy: the source may still use its own
+        elif np.any(lengths >= high):
+            raise DataError(f"{what} has vectors longer than {high:g}; divide all vectors by a constant")
         lengths = np.any(rows, axis=1).astype(np.float32)
         return rows, lengths
     return rows, lengths if unit else np.ones_like(lengths)
