@@ -13,7 +13,7 @@ help: ## show this list
 install: ## make .venv and compile TruBLEU into it (the other targets do so themselves)
 	@scripts/install.sh
 
-demo: ## all steps with made-up data, up to out/demo/report.html (ARGS=--open opens it)
+demo: ## all steps with simulated data, up to out/demo/report.html (ARGS=--open opens it)
 	@scripts/demo.sh $(ARGS)
 
 test: ## style, types, documentation, wheel, sanitizers, tests: with test-integrations everything CI runs

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All steps with made-up data, up to out/demo/report.html. Arguments go to trubleu demo, such as --open.
+# All steps with simulated data, up to out/demo/report.html. Arguments go to trubleu demo, such as --open.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 
