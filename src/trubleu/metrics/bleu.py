@@ -175,7 +175,7 @@ class BleuResult(Result):
         precisions = "/".join(f"{precision:.1f}" for precision in self.precisions)
         return (
             f"{self.metric} = {self.score:.2f} {precisions} (BP = {self.brevity_penalty:.3f} "
-            f"hyp_len = {self.hypothesis_length} ref_len = {self.reference_length:g})"
+            f"hyp_len = {self.hypothesis_length} ref_len = {round(self.reference_length, 2):.15g})"
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.errors import DataError, TrubleuError, TrubleuWarning, UsageError
+from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     REFERENCE_LENGTHS,
     SMOOTHING_VALUES,
@@ -140,10 +140,10 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
     if not isinstance(made, Mapping):
         return
     differs = []
-    theirs = made.get("tokenize")
+    theirs = made.get("tokenizer")
     # Pretokenized texts may have been tokenized in any way.
-    if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and _full_name(theirs) != tokenizer_name:
-        differs.append(f"tokenize={theirs}, not {tokenizer_name}")
+    if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and theirs != tokenizer_name:
+        differs.append(f"the tokenizer {theirs}, not {tokenizer_name}")
     case = made.get("lowercase")
     if case is not None and bool(case) != lowercase:
         differs.append("lowercase" if case else "case kept, not lowercase")
@@ -153,13 +153,6 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
             "score with the same options, or use other vectors"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=4)
-
-
-def _full_name(name: str) -> str:
-    try:
-        return tokenizer(name).name
-    except TrubleuError:  # unknown here, or not installed
-        return name
 
 
 def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
