@@ -299,9 +299,7 @@ def test_resuming_with_other_options_names_the_option(
     monkeypatch.setattr(options_module, "tokenizer", lambda _name: replace(now, name="words-0"))
     folder.write(small(tokenize="words"), known(corpus), State())
     monkeypatch.undo()
-    what = (
-        rf"v\.training was made with the tokenizer words-0, which is {now.name} now; remove the folder .* train again$"
-    )
+    what = rf"v\.training was made with the tokenizer words-0, which is {now.name} now; remove the folder .* again$"
     with pytest.raises(DataError, match=what):
         train_vectors([corpus], tmp_path / "v", small(tokenize="words"), resume=True)
     folder.write(small(), known(corpus), State())
