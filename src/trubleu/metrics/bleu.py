@@ -18,7 +18,6 @@ from trubleu.metrics.base import (
     Compared,
     Result,
     as_references,
-    check_flag,
     check_smoothing,
     smoothing_text,
 )
@@ -207,7 +206,6 @@ class BleuOptions(NgramMetric):
         """Validate the options."""
         super().__post_init__()
         self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
-        check_flag("effective_order", self.effective_order)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

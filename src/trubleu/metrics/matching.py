@@ -20,7 +20,6 @@ from trubleu.metrics.base import (
     Progress,
     as_references,
     check_choice,
-    check_flag,
     check_order,
     whole_references,
 )
@@ -184,9 +183,9 @@ class WordMetric(TextMetric):
 
     def __post_init__(self) -> None:
         """Validate the options."""
+        super().__post_init__()
         self.name = f"{self.family}-{check_order(self.order)}"
         self.tokenizer = tokenizer(self.tokenize)
-        check_flag("lowercase", self.lowercase)
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length, also in its name."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning
-from trubleu.metrics.base import AnyReferences, Result, check_flag
+from trubleu.metrics.base import AnyReferences, Result
 from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs
 from trubleu.native import kernels
 from trubleu.stats import total
@@ -51,6 +51,7 @@ class TerResult(Result):
     reference_length: float
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Ter(TextMetric):
     """TER (Snover et al. 2006): edits and shifts per word of the reference; lower is better.
 
@@ -68,19 +69,12 @@ class Ter(TextMetric):
     higher_is_better: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        normalized: bool = False,
-        no_punct: bool = False,
-        asian_support: bool = False,
-        case_sensitive: bool = False,
-    ) -> None:
-        self.name = "ter"
-        self.normalized = check_flag("normalized", normalized)
-        self.no_punct = check_flag("no_punct", no_punct)
-        self.asian_support = check_flag("asian_support", asian_support)
-        self.case_sensitive = check_flag("case_sensitive", case_sensitive)
+    name = "ter"
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return edits and reference lengths per segment."""

@@ -18,7 +18,6 @@ from trubleu.metrics.base import (
     AnyReferences,
     as_references,
     check_choice,
-    check_flag,
     check_order,
     check_smoothing,
     parse_kind,
@@ -284,10 +283,8 @@ class Bleu2Vec(TextMetric):
         """Validate the options and open the vectors."""
         super().__post_init__()
         check_order(self.order)
-        check_flag("recall", self.recall)
         check_choice("definition", self.definition, ("paper", "release2017"))
         self.smoothing, self.smoothing_value = check_soft_smoothing(self.smoothing, self.smoothing_value)
-        check_flag("effective_order", self.effective_order)
         self.negative, self.negative_floor = parse_negative(self.negative)
         kind, shift = parse_similarity(self.similarity)
         self.oov = parse_oov(self.oov)
@@ -301,7 +298,7 @@ class Bleu2Vec(TextMetric):
         self.tokenizer = tokenizer(default if self.tokenize is None else self.tokenize)
         self.matching = SoftMatching(
             tokenizer=self.tokenizer,
-            lowercase=check_flag("lowercase", self.lowercase),
+            lowercase=self.lowercase,
             order=self.order,
             vectors=soft_vectors(source),
             similarity=kind,
