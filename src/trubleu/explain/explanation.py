@@ -224,6 +224,10 @@ class ExplainedOutput:
         weights = [one.weight if one.rated is None else one.rated for one in self.references]
         return sorted(range(len(weights)), key=lambda place: -weights[place])
 
+    def shown_weight(self, place: int) -> float | None:
+        """Return the weight to show with a reference: as the metric takes it, or as rated if it takes none."""
+        return self.references[place].weight if self.weighted else self.references[place].rated
+
     @property
     def skipped(self) -> bool:
         """Whether the metric skips this segment because it has no positive weight."""
