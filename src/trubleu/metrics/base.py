@@ -375,10 +375,12 @@ def parse_kind(
     raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
-def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
+def check_smoothing(
+    smoothing: str, value: float | None, values: Mapping[str, float | None] = SMOOTHING_VALUES
+) -> tuple[str, float | None]:
     """Validate a smoothing method and its value, filling in the default."""
-    check_choice("smoothing", smoothing, SMOOTHING_VALUES)
-    usual = SMOOTHING_VALUES[smoothing]
+    check_choice("smoothing", smoothing, values)
+    usual = values[smoothing]
     if value is None:
         return smoothing, usual
     if usual is None:
