@@ -65,7 +65,7 @@ def test_every_option_reaches_the_store(run: Run) -> None:
     assert (code, out, err) == (0, "", "")
     store = VectorStore.open("v")
     kept = {name.replace("_", "-"): str(value) for name, value in store.options.items()}
-    assert kept == options | {"lowercase": "True", "corpus": "text.txt", "words": "720"}
+    assert kept == options | {"tokenizer": "words-3", "lowercase": "True", "corpus": "text.txt", "words": "720"}
     assert store.precision == "float16"
     assert "we do" in store.ngrams()
 

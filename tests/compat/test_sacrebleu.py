@@ -82,6 +82,9 @@ def test_functions() -> None:
         same(getattr(ours, name)(outputs, references), getattr(theirs, name)(outputs, references))
     for name in ("sentence_bleu", "sentence_chrf", "sentence_ter"):
         same(getattr(ours, name)(outputs[0], references[0][:1]), getattr(theirs, name)(outputs[0], references[0][:1]))
+    for name in ("corpus_bleu", "raw_corpus_bleu", "corpus_chrf"):  # by our kernels, which refuse this
+        with pytest.raises(DataError, match="2 outputs but references for 1"):
+            getattr(ours, name)(["a", "b"], [["a"]])
     assert ours.DATASETS is theirs.DATASETS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from functools import partial
@@ -11,10 +12,11 @@ import pytest
 
 import trubleu
 from tests.scoring.corpora import write
-from trubleu.data import References
+from trubleu.data import References, TripleFiles
 from trubleu.errors import TrubleuWarning
 from trubleu.execution import engine
 from trubleu.metrics.registry import metrics_by_name
+from trubleu.mining import Index
 from trubleu.scoring import score_files, score_systems
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit
@@ -60,8 +62,10 @@ def test_each_script(name: str, text: str) -> None:
 
 def test_text_that_is_tokenized_already_has_long_words() -> None:
     none = tokenizer("none")
-    assert not many_unsplit(["コンピューター を 使う", "ประเทศไทย สวยงาม", *CHINESE], none)
+    assert not many_unsplit(["コンピューター を 使う", "ประเทศไทย สวยงาม", "你好"], none)
     assert many_unsplit(LONG_CHINESE, none)
+    assert many_unsplit([f"ok {text}" for text in LONG_CHINESE], none)
+    assert many_unsplit(CHINESE, none)  # a sentence without any space
 
 
 def test_how_many_texts() -> None:
@@ -110,6 +114,44 @@ def test_near_misses(name: str) -> None:
 
 def test_characters_need_no_words() -> None:
     assert said(lambda: trubleu.corpus_score(CHINESE, [[text] for text in CHINESE], "chrf")) == []
+
+
+TER_MESSAGE = (
+    "ter splits texts at spaces, which Chinese, Japanese, Thai, Lao, Khmer and Burmese do not have, so clauses and "
+    "sentences of many outputs are one word each; use ter[normalized=true,asian_support=true] for Chinese, or chrf"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "messages"),
+    [
+        ({}, [TER_MESSAGE]),
+        ({"normalized": True}, [TER_MESSAGE]),
+        ({"no_punct": True}, [TER_MESSAGE]),
+        ({"normalized": True, "no_punct": True}, [TER_MESSAGE]),
+        ({"no_punct": True, "asian_support": True}, [TER_MESSAGE]),
+        ({"asian_support": True}, [TER_MESSAGE]),  # without an effect of its own
+        ({"normalized": True, "asian_support": True}, []),
+        ({"normalized": True, "no_punct": True, "asian_support": True}, []),
+    ],
+)
+def test_ter(options: dict[str, Any], messages: list[str]) -> None:
+    metric = trubleu.metric("ter", **options)
+    assert said(lambda: metric.corpus(CHINESE, [[text] for text in CHINESE])) == messages
+    assert said(lambda: metric.corpus(["the cat sat"], [["the cat sat"]])) == []
+
+
+@pytest.mark.parametrize("where", ["local", "local:2"])
+def test_an_index(tmp_path: Path, where: str) -> None:
+    corpus = tmp_path / "triples.jsonl"
+    corpus.write_text("".join(json.dumps({"message": text, "response": text}) + "\n" for text in CHINESE * 10))
+    message = MESSAGE.format("13a").replace("outputs", "triples")
+    with engine(where) as runs:
+        made = partial(Index.build, corpus=[corpus], shard_triples=7, engine=runs)
+        assert said(lambda: made(tmp_path / "index")) == [message]
+        assert said(lambda: made(tmp_path / "words", tokenize="words")) == []
+    triples = [triple for batch in TripleFiles(corpus).batches() for triple in batch]
+    assert said(lambda: Index.build(tmp_path / "from Python", triples)) == [message]
 
 
 def test_said_once_for_all_systems_and_metrics() -> None:

@@ -30,7 +30,7 @@ from trubleu.stats import bootstrap_interval
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from trubleu.explain.explanation import Gram
     from trubleu.explain.segment import NGramMetric
     from trubleu.metrics.base import AnyReferences, Metric, Progress
-
-    Credited = Callable[[str, References, Sequence[float]], Iterator[tuple[Gram, float]]]
 
 
 Value: TypeAlias = str | float | None
@@ -548,7 +546,8 @@ def _credits(
     """Return the credit of each matched n-gram per system."""
     weights, skipped = weights_of(metric, references)
     left_out = set(skipped)
-    credited = _credited_words(metric, references) if isinstance(metric, TruBleu) else _credited_ngrams(metric)
+    if isinstance(metric, TruBleu) and metric.learns:
+        metric = metric.learned(references)
     earned: dict[Gram, list[float]] = {}
     for place, (start, end) in enumerate(pairwise(references.offsets.tolist())):
         if progress:
@@ -561,31 +560,25 @@ def _credits(
         for system, outputs in enumerate(systems):
             said.setdefault(outputs[place], []).append(system)
         for output, owners in said.items():
-            for gram, credit in credited(output, part, weights[start:end]):
+            for gram, credit in _credited(metric, output, part, weights[start:end]):
                 entry = earned.setdefault(gram, [0.0] * len(systems))
                 for system in owners:
                     entry[system] += credit
     return earned
 
 
-def _credited_ngrams(metric: NGramMetric) -> Credited:
-    def credited(output: str, part: References, weights: Sequence[float]) -> Iterator[tuple[Gram, float]]:
-        for grams in ngrams_of(metric, output, part.texts, weights):
-            yield from ((gram.tokens, gram.credit) for gram in grams if gram.weight_from is not None)
-
-    return credited
-
-
-def _credited_words(metric: TruBleu, references: References) -> Credited:
-    knowing = metric.learned(references) if metric.learns else metric
-
-    def credited(output: str, part: References, weights: Sequence[float]) -> Iterator[tuple[Gram, float]]:
+def _credited(
+    metric: NGramMetric | TruBleu, output: str, part: References, weights: Sequence[float]
+) -> Iterator[tuple[Gram, float]]:
+    """Yield the n-grams, or words, of one output that were credited."""
+    if isinstance(metric, TruBleu):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrubleuWarning)  # already issued when scoring the corpus
-            met = [*words_met(knowing, output, part, weights)]
+            met = [*words_met(metric, output, part, weights)]
         yield from (((word,), credit) for word, credit in met)
-
-    return credited
+        return
+    for grams in ngrams_of(metric, output, part.texts, weights):
+        yield from ((gram.tokens, gram.credit) for gram in grams if gram.weight_from is not None)
 
 
 def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:

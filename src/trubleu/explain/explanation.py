@@ -5,7 +5,6 @@ The C++ kernels count the same for whole corpora and keep only the sums; here th
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from trubleu.metrics.bleu2vec.alignment import SoftMatching
-    from trubleu.metrics.matching import Credit, Matching
+    from trubleu.metrics.matching import Matching
     from trubleu.metrics.trubleu import TruBleu
 
 
@@ -151,73 +150,6 @@ def positions_of(tokens: Sequence[str], n: int) -> dict[Gram, list[int]]:
     return positions
 
 
-def match_ngrams(
-    matching: Matching, tokens: Sequence[str], references: Sequence[Sequence[str]], weights: Sequence[float]
-) -> tuple[tuple[NGram, ...], ...]:
-    """Return the n-grams of an output per order, ordered by first occurrence.
-
-    Parameters
-    ----------
-    matching
-        The metric's: the longest order, and how an n-gram is credited.
-    tokens
-        The output.
-    references
-        The tokens of each reference.
-    weights
-        One for each reference; all 1 for a metric without weights.
-
-    Examples
-    --------
-    >>> from trubleu import DeltaBleu
-    >>> matching = DeltaBleu(order=1).matching
-    >>> ((gram,),) = match_ngrams(matching, ["a", "a"], [["a"], ["a", "a"]], [1.0, 0.2])
-    >>> gram.credit, gram.possible, gram.weight_from
-    (1.0, 2.0, 0)
-    """
-    best = max(weights)
-    orders = []
-    candidates: Sequence[int] = range(len(references))
-    for n in range(1, matching.order + 1):
-        positions = positions_of(tokens, n)
-        held: dict[Gram, list[Match]] = {}
-        holders = []
-        for index in candidates:
-            counts = _count_some(references[index], n, positions)
-            if counts:
-                holders.append(index)
-            for gram, count in counts.items():
-                match = Match(index, count, min(count, len(positions[gram])), weights[index])
-                held.setdefault(gram, []).append(match)
-        orders.append(
-            tuple(
-                _credited(gram, tuple(starts), tuple(held.get(gram, ())), best, matching.credit)
-                for gram, starts in positions.items()
-            )
-        )
-        # A reference without any shared n-gram has no longer one either; with a thousand references, this saves time.
-        candidates = holders
-    return tuple(orders)
-
-
-def _count_some(tokens: Sequence[str], n: int, wanted: Container[Gram]) -> Counter[Gram]:
-    return Counter(gram for gram in windows(tokens, n) if gram in wanted)
-
-
-def _credited(gram: Gram, positions: tuple[int, ...], matches: tuple[Match, ...], best: float, credit: Credit) -> NGram:
-    """Assign an n-gram its credit; of equally good references, the first is named."""
-    possible = best * len(positions)
-    if not matches:
-        return NGram(gram, positions, matches, 0.0, possible, None, None, None)
-    if credit == "products":
-        weighty = most = max(matches, key=lambda match: match.weight * match.clipped)
-    else:
-        most = max(matches, key=lambda match: match.clipped)
-        weighty = most if credit == "counts" else max(matches, key=lambda match: match.weight)
-    earned = weighty.weight * most.clipped
-    return NGram(gram, positions, matches, earned, possible, weighty.reference, most.reference, weighty.weight)
-
-
 _ROUNDING: Final = 1e-9
 
 
@@ -291,6 +223,10 @@ class ExplainedOutput:
         """Return the indices of the references, largest weight first, ties in order."""
         weights = [one.weight if one.rated is None else one.rated for one in self.references]
         return sorted(range(len(weights)), key=lambda place: -weights[place])
+
+    def shown_weight(self, place: int) -> float | None:
+        """Return the weight to show with a reference: as the metric takes it, or as rated if it takes none."""
+        return self.references[place].weight if self.weighted else self.references[place].rated
 
     @property
     def skipped(self) -> bool:

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter, defaultdict
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, overload
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from trubleu.explain.explanation import (
     Match,
     NearMiss,
     NGram,
-    match_ngrams,
     positions_of,
     tokens_of,
     windows,
@@ -34,7 +33,7 @@ from trubleu.metrics.sbleu import SentenceBleu
 from trubleu.metrics.trubleu import TruBleu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,109 +42,8 @@ if TYPE_CHECKING:
     from trubleu.explain.similarity import SimilarityExplanation
     from trubleu.metrics.base import AnyReferences, Metric
     from trubleu.metrics.bleu import BleuParts
-    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
     from trubleu.metrics.dbleu import WeightPolicy
     from trubleu.metrics.matching import Matching
-
-
-def match_near(
-    matching: SoftMatching,
-    output: str,
-    texts: Sequence[str],
-    tokens: Sequence[str],
-    references: Sequence[Sequence[str]],
-    weights: Sequence[float],
-) -> tuple[tuple[NGram, ...], ...]:
-    """Return the n-grams of an output per order, ordered by first occurrence.
-
-    Parameters
-    ----------
-    matching
-        The metric's.
-    output, texts
-        The output and the references of one segment.
-    tokens, references
-        Their tokens.
-    weights
-        One for each reference; all 1 for a metric without weights.
-
-    Examples
-    --------
-    >>> from trubleu import Bleu2Vec
-    >>> matching = Bleu2Vec(1, vectors=(["cat", "dog"], [[1.0, 0.0], [0.6, 0.8]])).matching
-    >>> ((gram,),) = match_near(matching, "cat", ["dog"], ["cat"], [["dog"]], [1.0])
-    >>> gram.near[0].tokens, round(gram.credit, 3)
-    (('dog',), 0.6)
-    """
-    by_order: dict[int, list[AlignedNgrams]] = defaultdict(list)
-    for pair in matching.pairs(output, texts):
-        by_order[pair.order].append(pair)
-    best = max(weights)
-    return tuple(
-        _of_order(matching.rule, by_order[n], n, tokens, references, weights, best)
-        for n in range(1, matching.order + 1)
-    )
-
-
-def _of_order(
-    rule: str,
-    pairs: Sequence[AlignedNgrams],
-    n: int,
-    tokens: Sequence[str],
-    references: Sequence[Sequence[str]],
-    weights: Sequence[float],
-    best: float,
-) -> tuple[NGram, ...]:
-    positions = positions_of(tokens, n)
-    held = [Counter(windows(reference, n)) for reference in references]
-    # Exact matches first, then the others as they were aligned: the sums are bit-identical to the kernel's.
-    sums: dict[Gram, list[float]] = {gram: [0.0] * len(references) for gram in positions}
-    near: dict[Gram, list[NearMiss]] = defaultdict(list)
-    for pair in pairs:
-        gram = tuple(tokens[pair.position : pair.position + n])
-        sums[gram][pair.reference] += pair.similarity
-        if not pair.exact:
-            other = tuple(references[pair.reference][pair.reference_position : pair.reference_position + n])
-            near[gram].append(NearMiss(pair.reference, pair.position, other, pair.reference_position, pair.similarity))
-    found = []
-    for gram, starts in positions.items():
-        matches = tuple(
-            Match(place, counts[gram], min(counts[gram], len(starts)), weights[place])
-            for place, counts in enumerate(held)
-            if gram in counts
-        )
-        credit, source = credited(rule, sums[gram], [match.reference for match in matches], weights)
-        weight = None if source is None else weights[source]
-        found.append(
-            NGram(gram, tuple(starts), matches, credit, best * len(starts), source, source, weight, tuple(near[gram]))
-        )
-    return tuple(found)
-
-
-def credited(
-    rule: str, sums: Sequence[float], holders: Sequence[int], weights: Sequence[float]
-) -> tuple[float, int | None]:
-    """Return the credit of an n-gram and the reference that gives it, if any.
-
-    Examples
-    --------
-    >>> credited("earn", [0.5, 0.9], [], [1.0, -1.0])
-    (0.5, 0)
-    >>> credited("nearest", [0.5, 0.9], [], [1.0, -1.0])
-    (-0.9, 1)
-    """
-    products = [weight * each for weight, each in zip(weights, sums, strict=True)]
-    candidates = list(holders) or list(range(len(sums)))
-    if rule == "max":
-        candidates = [place for place, each in enumerate(sums) if each > 0]
-    if not candidates:
-        return 0.0, None
-    chosen = max(candidates, key=products.__getitem__)
-    if rule == "nearest" and not holders:
-        chosen = max(candidates, key=lambda place: (sums[place], weights[place]))
-    if rule == "earn" and not holders and products[chosen] <= 0:
-        return 0.0, None
-    return products[chosen], chosen if holders or sums[chosen] else None
 
 
 EXPLAINABLE: Final = ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
@@ -352,13 +250,110 @@ def _explain_ngrams(
 def ngrams_of(
     metric: NGramMetric, output: str, texts: Sequence[str], weights: Sequence[float]
 ) -> tuple[tuple[NGram, ...], ...]:
-    """Return the n-grams of an output per order, given the texts of its references."""
+    """Return the n-grams of an output per order, ordered by first occurrence.
+
+    Parameters
+    ----------
+    metric
+        The longest order, and how an n-gram is credited.
+    output, texts
+        The output and the references of one segment.
+    weights
+        One for each reference; all 1 for a metric without weights.
+
+    Examples
+    --------
+    >>> from trubleu import Bleu2Vec, DeltaBleu
+    >>> ((gram,),) = ngrams_of(DeltaBleu(1), "a a", ["a", "a a"], [1.0, 0.2])
+    >>> gram.credit, gram.possible, gram.weight_from
+    (1.0, 2.0, 0)
+    >>> metric = Bleu2Vec(1, vectors=(["cat", "dog"], [[1.0, 0.0], [0.6, 0.8]]))
+    >>> ((gram,),) = ngrams_of(metric, "cat", ["dog"], [1.0])
+    >>> gram.near[0].tokens, round(gram.credit, 3)
+    (('dog',), 0.6)
+    """
     matching = metric.matching
-    tokens = tokens_of(matching, output)
-    references = [tokens_of(matching, text) for text in texts]
-    if isinstance(matching, SoftMatching):
-        return match_near(matching, output, texts, tokens, references, weights)
-    return match_ngrams(matching, tokens, references, weights)
+    tokens, references = tokens_of(matching, output), [tokens_of(matching, text) for text in texts]
+    pairs = matching.pairs(output, texts) if isinstance(matching, SoftMatching) else None
+    orders = []
+    holders: Sequence[int] = range(len(references))
+    for n in range(1, matching.order + 1):
+        positions = positions_of(tokens, n)
+        held = {
+            place: Counter(gram for gram in windows(references[place], n) if gram in positions) for place in holders
+        }
+        # A reference without any shared n-gram has no longer one either; with a thousand references, this saves time.
+        holders = [place for place, counts in held.items() if counts]
+        found: dict[Gram, list[Match]] = defaultdict(list)
+        for place in holders:
+            for gram, count in held[place].items():
+                found[gram].append(Match(place, count, min(count, len(positions[gram])), weights[place]))
+        # Exact matches first, then the others as they were aligned: the sums are bit-identical to the kernel's.
+        sums: dict[Gram, dict[int, float]] = defaultdict(lambda: dict.fromkeys(range(len(references)), 0.0))
+        near: dict[Gram, list[NearMiss]] = defaultdict(list)
+        for pair in (pair for pair in pairs or () if pair.order == n):
+            gram = tokens[pair.position : pair.position + n]
+            sums[gram][pair.reference] += pair.similarity
+            if not pair.exact:
+                other = references[pair.reference][pair.reference_position : pair.reference_position + n]
+                miss = NearMiss(pair.reference, pair.position, other, pair.reference_position, pair.similarity)
+                near[gram].append(miss)
+        orders.append(
+            tuple(
+                NGram(
+                    tokens=gram,
+                    positions=tuple(starts),
+                    matches=tuple(found[gram]),
+                    possible=max(weights) * len(starts),
+                    near=tuple(near[gram]),
+                    **_credit(matching, found[gram], {} if pairs is None else sums[gram], weights)._asdict(),
+                )
+                for gram, starts in positions.items()
+            )
+        )
+    return tuple(orders)
+
+
+class _Credit(NamedTuple):
+    credit: float = 0.0
+    weight_from: int | None = None
+    count_from: int | None = None
+    weight: float | None = None
+
+
+def _credit(
+    matching: Matching | SoftMatching, matches: Sequence[Match], sums: Mapping[int, float], weights: Sequence[float]
+) -> _Credit:
+    """Return the credit of an n-gram, and the references that give it; of equally good ones, the first is named.
+
+    Parameters
+    ----------
+    matching
+        How an n-gram is credited.
+    matches
+        The references that hold it.
+    sums
+        What its occurrences count by each reference, with near misses; empty without near misses.
+    weights
+        Of all references.
+    """
+    if matching.credit == "fork2019" and matches:
+        most, weighty = max(matches, key=lambda one: one.clipped), max(matches, key=lambda one: one.weight)
+        return _Credit(weighty.weight * most.clipped, weighty.reference, most.reference, weighty.weight)
+    rule = matching.rule if isinstance(matching, SoftMatching) else "plain"
+    sums = sums or {match.reference: float(match.clipped) for match in matches}
+    candidates = [match.reference for match in matches] or [*sums]
+    if rule == "max":
+        candidates = [place for place, each in sums.items() if each > 0]
+    if not candidates:
+        return _Credit()
+    chosen = max(candidates, key=lambda place: weights[place] * sums[place])
+    if rule == "nearest" and not matches:
+        chosen = max(candidates, key=lambda place: (sums[place], weights[place]))
+    credit = weights[chosen] * sums[chosen]
+    if not matches and (not sums[chosen] or (rule == "earn" and credit <= 0)):
+        return _Credit()
+    return _Credit(credit, chosen, chosen, weights[chosen])
 
 
 def _score(

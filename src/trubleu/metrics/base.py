@@ -133,8 +133,11 @@ class Metric(ABC):
     needs_source: ClassVar[bool] = False
     among_outputs: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:  # noqa: B027 - most have nothing to check
+    def __post_init__(self) -> None:
         """Validate the options. Metrics declare them as dataclass fields, so they can be inherited."""
+        for option in fields(self):  # type: ignore[arg-type]
+            if option.type == "bool":
+                check_flag(option.name, getattr(self, option.name))
 
     @property
     def learns(self) -> bool:
@@ -340,11 +343,10 @@ def check_choice(option: str, value: str, choices: Iterable[str]) -> str:
     return value
 
 
-def check_flag(option: str, value: bool) -> bool:
+def check_flag(option: str, value: bool) -> None:
     """Validate a boolean; 0, 1 and strings are usually a mistake."""
     if not isinstance(value, bool):
         raise UsageError(f"{option}={value!r} must be true or false")
-    return value
 
 
 def check_number(option: str, value: float, what: str, fits: Callable[[float], bool]) -> float:
@@ -373,10 +375,12 @@ def parse_kind(
     raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
-def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
+def check_smoothing(
+    smoothing: str, value: float | None, values: Mapping[str, float | None] = SMOOTHING_VALUES
+) -> tuple[str, float | None]:
     """Validate a smoothing method and its value, filling in the default."""
-    check_choice("smoothing", smoothing, SMOOTHING_VALUES)
-    usual = SMOOTHING_VALUES[smoothing]
+    check_choice("smoothing", smoothing, values)
+    usual = values[smoothing]
     if value is None:
         return smoothing, usual
     if usual is None:

@@ -7,6 +7,7 @@ weighted total over the plain total. For BLEU this is 1, and the formula is sacr
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -18,11 +19,10 @@ from trubleu.metrics.base import (
     Compared,
     Result,
     as_references,
-    check_flag,
     check_smoothing,
     smoothing_text,
 )
-from trubleu.metrics.matching import NgramMetric, TextPairs
+from trubleu.metrics.matching import NgramMetric, TextMetric, TextPairs
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -175,24 +175,46 @@ class BleuResult(Result):
         precisions = "/".join(f"{precision:.1f}" for precision in self.precisions)
         return (
             f"{self.metric} = {self.score:.2f} {precisions} (BP = {self.brevity_penalty:.3f} "
-            f"hyp_len = {self.hypothesis_length} ref_len = {self.reference_length:g})"
+            f"hyp_len = {self.hypothesis_length} ref_len = {round(self.reference_length, 2):.15g})"
         )
 
 
-def bleu_result(name: str, counts: Counts, parts: BleuParts, segments: int, signature: Signature) -> BleuResult:
-    """Return a score with its components from the summed statistics."""
-    return BleuResult(
-        metric=name,
-        score=float(parts.score),
-        segments=segments,
-        signature=signature,
-        precisions=tuple(parts.precisions.tolist()),
-        brevity_penalty=float(parts.brevity_penalty),
-        hypothesis_length=int(counts.hypothesis_length),
-        reference_length=float(counts.reference_length),
-        matches=tuple(counts.matches.tolist()),
-        totals=tuple(counts.totals.tolist()),
-    )
+class CountedBleu(TextMetric):
+    """A metric whose score is made of n-gram counts: BLEU, ΔBLEU and bleu2vec."""
+
+    @abstractmethod
+    def counts(self, statistics: NDArray[np.float64]) -> Counts:
+        """Split the columns of summed statistics."""
+
+    @abstractmethod
+    def parts(self, counts: Counts) -> BleuParts:
+        """Return scores with precisions and brevity penalties."""
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score on 0 to 100 for each row of summed statistics."""
+        return self.parts(self.counts(statistics)).score
+
+    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
+        """Score a system."""
+        references = as_references(references, outputs)
+        return self.result(self.statistics(outputs, references, threads=threads), references)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
+        """Score a system from its statistics."""
+        counts = self.counts(total(statistics))
+        parts = self.parts(counts)
+        return BleuResult(
+            metric=self.name,
+            score=float(parts.score),
+            segments=len(statistics),
+            signature=self.signature(references),
+            precisions=tuple(parts.precisions.tolist()),
+            brevity_penalty=float(parts.brevity_penalty),
+            hypothesis_length=int(counts.hypothesis_length),
+            reference_length=float(counts.reference_length),
+            matches=tuple(counts.matches.tolist()),
+            totals=tuple(counts.totals.tolist()),
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -207,11 +229,10 @@ class BleuOptions(NgramMetric):
         """Validate the options."""
         super().__post_init__()
         self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
-        check_flag("effective_order", self.effective_order)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bleu(BleuOptions):
+class Bleu(CountedBleu, BleuOptions):
     """Corpus-level BLEU: all references are equally good, and only exact n-gram matches count.
 
     Parameters
@@ -253,23 +274,13 @@ class Bleu(BleuOptions):
 
         return ComparedNgrams.of(self.matching, outputs, references, None, threads)
 
-    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return BLEU on 0 to 100 for each row of summed statistics."""
-        return self.parts(Counts.of(statistics, self.order)).score
+    def counts(self, statistics: NDArray[np.float64]) -> Counts:
+        """Split the columns of summed statistics."""
+        return Counts.of(statistics, self.order)
 
     def parts(self, counts: Counts) -> BleuParts:
         """Return scores with precisions and brevity penalties."""
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
-
-    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
-        """Score a system."""
-        references = as_references(references, outputs)
-        return self.result(self.statistics(outputs, references, threads=threads), references)
-
-    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
-        """Score a system from its statistics."""
-        counts = Counts.of(total(statistics), self.order)
-        return bleu_result(self.name, counts, self.parts(counts), len(statistics), self.signature(references))
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
@@ -9,12 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import numpy as np
 
 from trubleu.errors import UsageError
-from trubleu.metrics.base import (
-    AnyReferences,
-    Compared,
-    FResult,
-    check_flag,
-)
+from trubleu.metrics.base import AnyReferences, Compared, FResult
 from trubleu.metrics.matching import TextMetric, TextPairs, kept_part
 from trubleu.native import kernels, resolve_threads
 from trubleu.stats import total
@@ -34,6 +30,7 @@ TINY: Final = 1e-16
 """Precision of no n-grams, as in sacreBLEU."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ChrF(TextMetric):
     """chrF (Popović 2015): an F-score of character n-grams; chrF++ adds word n-grams.
 
@@ -58,24 +55,21 @@ class ChrF(TextMetric):
 
     uses_weights: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        char_order: int = 6,
-        word_order: int = 0,
-        beta: int = 2,
-        lowercase: bool = False,
-        whitespace: bool = False,
-        eps_smoothing: bool = False,
-    ) -> None:
-        for name, value, least in (("char_order", char_order, 1), ("word_order", word_order, 0), ("beta", beta, 1)):
+    char_order: int = 6
+    word_order: int = 0
+    beta: int = 2
+    lowercase: bool = False
+    whitespace: bool = False
+    eps_smoothing: bool = False
+
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
+        for name, least in (("char_order", 1), ("word_order", 0), ("beta", 1)):
+            value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
                 raise UsageError(f"{name}={value} must be a whole number from {least} to {MOST}")
-        self.char_order, self.word_order, self.beta = char_order, word_order, beta
-        self.lowercase = check_flag("lowercase", lowercase)
-        self.whitespace = check_flag("whitespace", whitespace)
-        self.eps_smoothing = check_flag("eps_smoothing", eps_smoothing)
-        self.name = "chrf" + "+" * min(word_order, 2)
+        self.name = "chrf" + "+" * min(self.word_order, 2)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return per segment and order the n-grams of the output, of its best reference, and the matches."""

@@ -70,7 +70,8 @@ class Cider(WeightedNgramMetric):
         corpus: Corpus | None = None,
     ) -> None:
         super().__init__(order, tokenize, lowercase, corpus)
-        self.stem = check_flag("stem", stem)
+        check_flag("stem", stem)
+        self.stem = stem
         if stem:
             self._stemming: Stemmer | None = Stemmer("porter", "stem=true")
 

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +16,8 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
-from trubleu.files.paths import base_name, is_file, is_remote, modified
+from trubleu.files.paths import base_name, is_file
+from trubleu.files.ranges import State, state_of
 from trubleu.metrics.base import AnyReferences, whole_references
 from trubleu.metrics.matching import ReferenceWords, Stemming, TextPairs, WordMetric
 from trubleu.native import kernels, resolve_threads
@@ -324,7 +324,7 @@ class _Corpus:
         """The references; the file is read only once, even if it changes later."""
         if self._whole is None:
             try:
-                state = _state(self.place)
+                state = state_of(self.place)
             except OSError as error:
                 raise DataError(f"{self.place} cannot be read any more: {error.strerror}") from error
             self._whole = _read(self.place, state)
@@ -332,7 +332,7 @@ class _Corpus:
 
 
 @lru_cache(maxsize=1)
-def _read(place: str, _state: tuple[int | str, ...]) -> References:
+def _read(place: str, _state: State) -> References:
     """Read a file once for all metrics that learn from it, as long as it stays the same."""
     references = References.read(place)
     _check_segments(references, place)
@@ -354,11 +354,3 @@ def _digest(references: References) -> str:
         return digest.hexdigest()
 
     return references.remembered("digest", make)
-
-
-def _state(place: str) -> tuple[int | str, ...]:
-    """Return the state of a file, to detect changes."""
-    if is_remote(place):
-        return (modified(place),)
-    found = Path(place).stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

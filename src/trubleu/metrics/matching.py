@@ -20,13 +20,12 @@ from trubleu.metrics.base import (
     Progress,
     as_references,
     check_choice,
-    check_flag,
     check_order,
     whole_references,
 )
 from trubleu.native import WORTH_THREADS, kernels, resolve_threads
 from trubleu.text import tokenizer
-from trubleu.text.unspaced import many_unsplit
+from trubleu.text.unspaced import many_unsplit, unsplit_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -114,8 +113,8 @@ class TextMetric(Metric):
         check_texts(texts)
         if not self.among_outputs:
             warn_of_empty(whole)
-        if hasattr(self, "tokenizer"):
-            warn_of_unsplit(texts, self.tokenizer)
+        if hasattr(self, "tokenizer") and many_unsplit(texts, self.tokenizer):
+            warnings.warn(unsplit_message(self.tokenizer, "outputs"), TrubleuWarning, stacklevel=2)
         prepared = found if isinstance(found, PreparedReferences) else None
         return self._count(TextPairs(texts, whole, prepared, threads, progress))
 
@@ -184,9 +183,9 @@ class WordMetric(TextMetric):
 
     def __post_init__(self) -> None:
         """Validate the options."""
+        super().__post_init__()
         self.name = f"{self.family}-{check_order(self.order)}"
         self.tokenizer = tokenizer(self.tokenize)
-        check_flag("lowercase", self.lowercase)
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length, also in its name."""
@@ -254,18 +253,6 @@ def warn_of_empty(references: References) -> None:
     if empty := references.empty_count():
         what = f"empty references in {references.source}, each counted as a reference of length 0"
         warnings.warn(CountedWarning(what, empty), stacklevel=2)
-
-
-def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
-    """Warn if a tokenizer leaves text unsplit because its script has no spaces between words."""
-    if many_unsplit(outputs, tokenizer):
-        # Without a count, so the text is the same for all parts of a large corpus.
-        what = (
-            f"the tokenizer {tokenizer.name} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so "
-            "clauses and sentences of many outputs are one token each; use the tokenizer words or char, or zh for "
-            "Chinese"
-        )
-        warnings.warn(what, TrubleuWarning, stacklevel=3)
 
 
 def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> None:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from trubleu.errors import CountedWarning
-from trubleu.metrics.base import (
-    AnyReferences,
-    FResult,
-    check_flag,
-    check_order,
-    reference_number,
-)
+from trubleu.metrics.base import AnyReferences, FResult, check_order, reference_number
 from trubleu.metrics.matching import TextMetric, TextPairs, mean_score
 from trubleu.native import kernels
 from trubleu.signature import Signature, make_signature
@@ -25,13 +20,15 @@ if TYPE_CHECKING:
 COLUMNS: Final = 4
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Rouge(TextMetric):
     """Base of all ROUGE variants: the mean over segments of the F-score with the best reference."""
 
     uses_weights: ClassVar[bool] = False
-    order: int = 1
-    stem: bool
     compared: ClassVar[str]
+    order: ClassVar[int] = 1
+
+    stem: bool = False
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return precision, recall and F-score against the best reference, and 1."""
@@ -67,6 +64,7 @@ class _Rouge(TextMetric):
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Rouge(_Rouge):
     """ROUGE-N: n-gram overlap of output and reference.
 
@@ -88,10 +86,12 @@ class Rouge(_Rouge):
 
     compared: ClassVar[str] = "ngrams"
 
-    def __init__(self, order: int = 1, *, stem: bool = False) -> None:
-        self.order = check_order(order)
-        self.name = f"rouge-{order}"
-        self.stem = check_flag("stem", stem)
+    order: int = field(default=1, kw_only=False)  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
+        self.name = f"rouge-{check_order(self.order)}"
 
     def with_order(self, order: int) -> Rouge:
         """Return the same metric for another n-gram length."""
@@ -112,11 +112,8 @@ class RougeL(_Rouge):
     46.15384615384615
     """
 
+    name = "rouge-l"
     compared: ClassVar[str] = "subsequence"
-
-    def __init__(self, *, stem: bool = False) -> None:
-        self.name = "rouge-l"
-        self.stem = check_flag("stem", stem)
 
 
 class RougeLsum(_Rouge):
@@ -133,8 +130,5 @@ class RougeLsum(_Rouge):
     80.0
     """
 
+    name = "rouge-lsum"
     compared: ClassVar[str] = "summary"
-
-    def __init__(self, *, stem: bool = False) -> None:
-        self.name = "rouge-lsum"
-        self.stem = check_flag("stem", stem)

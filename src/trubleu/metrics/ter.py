@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.errors import DataError
-from trubleu.metrics.base import (
-    AnyReferences,
-    Result,
-    check_flag,
-)
+from trubleu.errors import DataError, TrubleuWarning
+from trubleu.metrics.base import AnyReferences, Result
 from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs
 from trubleu.native import kernels
 from trubleu.stats import total
 from trubleu.text import Tokenizer, tokenizer
+from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +28,11 @@ SLICE: Final = 64
 
 MOST_WORDS: Final = 250_000
 """Maximum words per text: a tenth of a second and 100 MB, or seconds if many words must be shifted."""
+
+UNSPLIT: Final = (
+    "ter splits texts at spaces, which Chinese, Japanese, Thai, Lao, Khmer and Burmese do not have, so clauses and "
+    "sentences of many outputs are one word each; use ter[normalized=true,asian_support=true] for Chinese, or chrf"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,7 @@ class TerResult(Result):
     reference_length: float
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Ter(TextMetric):
     """TER (Snover et al. 2006): edits and shifts per word of the reference; lower is better.
 
@@ -65,24 +69,19 @@ class Ter(TextMetric):
     higher_is_better: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        normalized: bool = False,
-        no_punct: bool = False,
-        asian_support: bool = False,
-        case_sensitive: bool = False,
-    ) -> None:
-        self.name = "ter"
-        self.normalized = check_flag("normalized", normalized)
-        self.no_punct = check_flag("no_punct", no_punct)
-        self.asian_support = check_flag("asian_support", asian_support)
-        self.case_sensitive = check_flag("case_sensitive", case_sensitive)
+    name = "ter"
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return edits and reference lengths per segment."""
         threads, lowercase = given.workers(worth=SLICE), not self.case_sensitive
         of_outputs, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
+        if many_unsplit(given.outputs, of_outputs):
+            warnings.warn(UNSPLIT, TrubleuWarning, stacklevel=2)
         words = ReferenceWords.of(given.references, of_references, lowercase, threads)
         options = kernels.Options(of_outputs.name, lowercase, 1, "counts", "closest", False)
         said = kernels.WordTexts(given.outputs, options, 0, len(given.outputs), words.texts, threads)

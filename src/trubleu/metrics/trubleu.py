@@ -17,7 +17,6 @@ from trubleu.metrics.base import (
     AnyReferences,
     Compared,
     check_choice,
-    check_flag,
     check_number,
     whole_references,
 )
@@ -166,7 +165,6 @@ class TruBleu(WeightedMetric, LearningMetric):
         self.beta = check_number("beta", self.beta, "a number above 0", lambda value: 0 < value < math.inf)
         self.shift = check_number("shift", self.shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
         check_choice("importance", self.importance, IMPORTANCES)
-        check_flag("characters", self.characters)
         self.vectors = source = as_source(self.vectors)
         if source.orders is not None and 1 not in source.orders:
             raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")

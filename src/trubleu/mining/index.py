@@ -142,6 +142,8 @@ class Index:
         CountedWarning
             If rows were left out: those with a blank message or response, and with ``skip_bad`` those that could not
             be used.
+        TrubleuWarning
+            If the tokenizer does not split the script of many messages, such as Chinese.
         """
         options = checked_options(tokenize, lowercase, stop_words, shard_triples)
         folder = _folder(path)

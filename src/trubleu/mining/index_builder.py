@@ -60,6 +60,7 @@ from trubleu.mining.shard_builder import (
     check_listed,
     tokenizer_of,
 )
+from trubleu.text.unspaced import unsplit_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -628,6 +629,9 @@ class _Work:
         if empty:
             what = "rows with a blank message or response, skipped"
             warnings.warn(CountedWarning(what, empty), stacklevel=4)
+        if any(each.unsplit for each in made):
+            what = unsplit_message(tokenizer_of(self.journal.options), "triples")
+            warnings.warn(what, TrubleuWarning, stacklevel=4)
 
     def _made(self) -> list[Made]:
         """Build the shards, and return their records in the order of the corpus."""

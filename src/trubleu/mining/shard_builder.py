@@ -36,6 +36,7 @@ from trubleu.mining.manifest import (
 )
 from trubleu.mining.shard import Shard, ShardWriter
 from trubleu.text import tokenizer
+from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -147,7 +148,7 @@ class Planner:
         return Part(number, ranges, depends.hexdigest(), piece)
 
 
-KIND: Final = SealedKind(what="a record of a finished shard", version=2, remedy="remove it")
+KIND: Final = SealedKind(what="a record of a finished shard", version=3, remedy="remove it")
 RECORD_NAME: Final = re.compile(r"built-[0-9a-f]{32}-\d{5,}\.json")
 """Pattern of record file names."""
 
@@ -178,6 +179,8 @@ class Made:
         How many rows of the part have been read so far.
     last
         Whether the part is done.
+    unsplit
+        Whether the tokenizer leaves many of its texts unsplit.
     digest
         BLAKE2b of the shard's file, in hexadecimal digits; empty if there is none.
     """
@@ -189,6 +192,7 @@ class Made:
     place: tuple[int, int]
     rows: int
     last: bool
+    unsplit: bool = False
     digest: str = ""
 
     @property
@@ -219,6 +223,7 @@ class Made:
                 place=(whole(found["place"][0]), whole(found["place"][1])),
                 rows=whole(found["rows"]),
                 last=bool(found["last"]),
+                unsplit=bool(found["unsplit"]),
                 digest=str(found["digest"]),
             )
         except (ValueError, TypeError, LookupError, AttributeError):
@@ -274,6 +279,8 @@ class Cutter:
         self._rows = done[-1].rows if done else 0
         self._shards = sum(made.shard is not None for made in done)
         self._place = done[-1].place if done else (0, 0)
+        self._how = how
+        self._unsplit = False
         self._writer = ShardWriter(how, lowercase=options.lowercase, stop_words=options.stop_words)
         self._triples: Counter[int] = Counter()
         self._bad = self._empty = 0
@@ -288,6 +295,8 @@ class Cutter:
         ended = False
         for step in steps:
             if len(step.batch):
+                if not self._writer.triples:
+                    self._unsplit = many_unsplit(step.batch.messages, self._how)
                 self._writer.add(step.batch)
                 self._triples[step.batch.file] += len(step.batch)
             self._rows += step.rows
@@ -312,6 +321,7 @@ class Cutter:
             place=self._place,
             rows=self._rows,
             last=last,
+            unsplit=self._unsplit,
         )
         self._triples.clear()
         self._bad = self._empty = 0

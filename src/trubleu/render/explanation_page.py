@@ -18,7 +18,7 @@ from trubleu.render.explanation_text import (
     ALL_REFERENCES,
     SKIPPED,
     conclusion,
-    credited_ngrams,
+    decisive_references,
     factor_names,
     factors,
     matched_ngrams,
@@ -27,6 +27,7 @@ from trubleu.render.explanation_text import (
     order_table,
     reference_notes,
     runs,
+    score_text,
     similarity_conclusion,
     similarity_table,
     source_text,
@@ -132,7 +133,7 @@ def similarity_view(name: str, explanation: SimilarityExplanation, digits: int) 
     return View(
         similar=True,
         name=name,
-        score="left out" if explanation.score is None else f"{explanation.score:.{digits}f}",
+        score=score_text(explanation, digits),
         output=explanation.output.strip(),
         compared=compared[:unfolded],
         folded=compared[unfolded:],
@@ -267,9 +268,8 @@ def _notes(explanation: SimilarityExplanation, place: int) -> list[str]:
     return [*([] if origin is None else [origin]), *reference_notes(explanation, place)]
 
 
-def _weight(explanation: SimilarityExplanation, place: int) -> str:
-    reference = explanation.references[place]
-    shown = reference.weight if explanation.weighted else reference.rated
+def _weight(explanation: AnyExplanation, place: int) -> str:
+    shown = explanation.shown_weight(place)
     return "" if shown is None else minus(weight_text(shown))
 
 
@@ -317,7 +317,7 @@ def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> Vie
 
 def system_view(name: str, explanation: Explanation, digits: int) -> View:
     """Return the view of one output, scored by n-grams: its matches, its references, and the tables of both."""
-    grams = list(matched_ngrams(explanation))
+    grams = matched_ngrams(explanation)
     views = [reference_view(explanation, place, grams) for place in explanation.by_weight()]
     table = table_grid(ngram_table(explanation), digits, "n-grams", 2)
     decisive = decisive_references(explanation)
@@ -325,7 +325,7 @@ def system_view(name: str, explanation: Explanation, digits: int) -> View:
     return View(
         similar=False,
         name=name,
-        score="left out" if explanation.score is None else f"{explanation.score:.{digits}f}",
+        score=score_text(explanation, digits),
         output=output_view(explanation, grams),
         credited=[view for view in views if view.number - 1 in decisive],
         matched=[view for view in rest if explanation.references[view.number - 1].matched],
@@ -345,13 +345,6 @@ def system_view(name: str, explanation: Explanation, digits: int) -> View:
         orders=table_grid(order_table(explanation, digits), digits, "orders", 1),
         conclusion=[SKIPPED] if explanation.skipped else list(conclusion(explanation, digits)),
     )
-
-
-def decisive_references(explanation: Explanation) -> frozenset[int]:
-    """Return the indices of the references that credited an n-gram or determined the length."""
-    grams = credited_ngrams(explanation)
-    places = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
-    return frozenset(place for place in places if place is not None)
 
 
 def _said(gram: NGram, weighted: bool) -> str:
@@ -427,13 +420,13 @@ def reference_view(
             pieces[-1] = RunView([*pieces[-1].tokens, token], classes)
         else:
             pieces.append(RunView([token], classes))
-    shown = reference.weight if explanation.weighted else reference.rated
+    shown = explanation.shown_weight(place)
     notes = [] if reference.origin is None else [reference.origin]
     if place == explanation.length_from:
         notes.append(f"sets the length: {len(reference.tokens)}")
     return ReferenceView(
         number=place + 1,
-        weight="" if shown is None else minus(weight_text(shown)),
+        weight=_weight(explanation, place),
         classes="" if shown is None else weight_classes(shown),
         runs=pieces,
         credit=minus(f"{reference.credit:+.3g}") if any(credited) else "",

@@ -12,9 +12,9 @@ from trubleu.render.tables import MISSING, Column, Table, cut, one_line, render_
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, Explanation, NearMiss, NGram, ReferenceText
+    from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, Explanation, NearMiss, NGram
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
     from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 
@@ -96,32 +96,41 @@ def weight_text(weight: float) -> str:
     return f"{rounded:+.3g}" if rounded else "0"
 
 
-def reference_lines(
-    references: Sequence[ReferenceText], chosen: Sequence[int], notes: Mapping[int, Sequence[str]], *, weighted: bool
+def score_text(explanation: ExplainedOutput, digits: int) -> str:
+    """Format a segment's score."""
+    return "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
+
+
+def _references(
+    explanation: ExplainedOutput, needed: Container[int], notes: Mapping[int, Sequence[str]], others: str
 ) -> Iterator[str]:
     """Yield references with their numbers, weights and notes.
 
     Parameters
     ----------
-    references
-        All of the segment's.
-    chosen
-        The places of those that are shown.
+    explanation
+        How the output got its score.
+    needed
+        The places of those that are shown if there are many.
     notes
         By place.
-    weighted
-        Whether the weights that the metric takes are shown; otherwise those that the references have.
+    others
+        What is said of those that are not shown.
     """
-    shown = [reference.weight if weighted else reference.rated for reference in references]
-    weights = ["" if weight is None else weight_text(weight) for weight in shown]
-    numbers = len(str(len(shown))) + 1
-    room = max(len(weights[place]) for place in chosen)
-    for place in chosen:
-        reference = references[place]
+    chosen = explanation.by_weight()
+    if len(chosen) > ALL_REFERENCES:
+        chosen = [place for place in chosen if place in needed]
+    shown = {place: explanation.shown_weight(place) for place in chosen}
+    weights = {place: "" if weight is None else weight_text(weight) for place, weight in shown.items()}
+    numbers, room = len(str(len(explanation.references))) + 1, max(map(len, weights.values()))
+    for place, weight in weights.items():
+        reference = explanation.references[place]
         said = [*([] if reference.origin is None else [reference.origin]), *notes.get(place, ())]
-        head = f"  {f'#{place + 1}':<{numbers}}" + f"  {weights[place]:>{room}}" * bool(room)
+        head = f"  {f'#{place + 1}':<{numbers}}" + f"  {weight:>{room}}" * bool(room)
         text = (reference.text.strip() or "(empty)") + (f"  ({'; '.join(said)})" if said else "")
         yield wrapped(f"{head}  ".ljust(_INDENT), text)
+    if hidden := len(explanation.references) - len(chosen):
+        yield f"  … and {hidden:,} more, which {others}"
 
 
 _LONGEST: Final = 20
@@ -131,11 +140,13 @@ _LEAST: Final = 0.001
 """Minimum of an F value in the product."""
 
 
-def similarity_blocks(name: str, explanation: SimilarityExplanation, digits: int) -> Iterator[str]:
+def _similarity_blocks(explanation: SimilarityExplanation, digits: int) -> Iterator[str]:
     """Yield the explanation of one system's output, in blocks separated by empty lines."""
-    score = "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
-    yield f"{one_line(name)}: {explanation.metric} = {score}"
-    yield "\n".join([labelled("output", explanation.output), "references", *_similar_references(explanation)])
+    needed = explanation.by_interest()[:ALL_REFERENCES]
+    notes = {place: reference_notes(explanation, place) for place in range(len(explanation.references))}
+    others = "the output is less similar to; --format json has them"
+    references = _references(explanation, needed, notes, others)
+    yield "\n".join([labelled("output", explanation.output), "references", *references])
     table = [render_tables([_word_table(explanation)], "text", digits).rstrip("\n")] if explanation.tokens else []
     yield "\n".join([*table, *_missed(explanation)])
     yield render_tables([similarity_table(explanation)], "text", digits).rstrip("\n")
@@ -154,17 +165,6 @@ def reference_notes(explanation: SimilarityExplanation, place: int) -> list[str]
     if place == explanation.cut_from:
         notes.append("cuts")
     return notes
-
-
-def _similar_references(explanation: SimilarityExplanation) -> Iterator[str]:
-    chosen = explanation.by_weight()
-    if len(chosen) > ALL_REFERENCES:
-        first = explanation.by_interest()[:ALL_REFERENCES]
-        chosen = [place for place in chosen if place in first]
-    notes = {place: reference_notes(explanation, place) for place in chosen}
-    yield from reference_lines(explanation.references, chosen, notes, weighted=explanation.weighted)
-    if hidden := len(explanation.references) - len(chosen):
-        yield f"  … and {hidden:,} more, which the output is less similar to; --format json has them"
 
 
 def _word_table(explanation: SimilarityExplanation) -> Table:
@@ -327,20 +327,20 @@ class Run(NamedTuple):
     reference: int | None
 
 
-def matched_ngrams(explanation: Explanation) -> Iterator[NGram]:
-    """Yield the n-grams that some reference contains, shorter ones first."""
-    for order in explanation.orders:
-        for gram in order.ngrams:
-            if gram.matches:
-                yield gram
+def matched_ngrams(explanation: Explanation) -> list[NGram]:
+    """Return the n-grams that some reference contains, shorter ones first."""
+    return [gram for order in explanation.orders for gram in order.ngrams if gram.matches]
 
 
-def credited_ngrams(explanation: Explanation) -> Iterator[NGram]:
-    """Yield the n-grams that were credited, for exact or near matches; shorter ones first."""
-    for order in explanation.orders:
-        for gram in order.ngrams:
-            if gram.weight_from is not None:
-                yield gram
+def credited_ngrams(explanation: Explanation) -> list[NGram]:
+    """Return the n-grams that were credited, for exact or near matches; shorter ones first."""
+    return [gram for order in explanation.orders for gram in order.ngrams if gram.weight_from is not None]
+
+
+def decisive_references(explanation: Explanation) -> set[int]:
+    """Return the indices of the references that credited an n-gram or determined the length."""
+    places = {place for gram in credited_ngrams(explanation) for place in (gram.weight_from, gram.count_from)}
+    return {place for place in places | {explanation.length_from} if place is not None}
 
 
 def runs(explanation: Explanation) -> list[Run]:
@@ -428,12 +428,16 @@ def _heading(explanation: ExplainedOutput) -> Iterator[str]:
 
 
 def _system(name: str, explanation: AnyExplanation, digits: int) -> Iterator[str]:
+    yield f"{one_line(name)}: {explanation.metric} = {score_text(explanation, digits)}"
     if isinstance(explanation, SimilarityExplanation):
-        yield from similarity_blocks(name, explanation, digits)
+        yield from _similarity_blocks(explanation, digits)
         return
-    score = "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
-    yield f"{one_line(name)}: {explanation.metric} = {score}"
-    yield "\n".join([labelled("output", _marked(explanation)), "references", *_references(explanation)])
+    setter, notes = explanation.length_from, {}
+    if setter is not None and len(explanation.references) > 1:
+        notes[setter] = [f"sets the length, {len(explanation.references[setter].tokens)}"]
+    needed = decisive_references(explanation) | {explanation.by_weight()[0]}
+    references = _references(explanation, needed, notes, "neither earn anything here nor set the length")
+    yield "\n".join([labelled("output", _marked(explanation)), "references", *references])
     if explanation.skipped:
         yield SKIPPED
         return
@@ -459,21 +463,6 @@ def _marked(explanation: Explanation) -> str:
             mark = weight_text(run.weight) if explanation.weighted else f"#{run.reference + 1}"
             pieces.append(f"[{words}]{mark}")
     return " ".join(pieces)
-
-
-def _references(explanation: Explanation) -> Iterator[str]:
-    chosen = explanation.by_weight()
-    if len(chosen) > ALL_REFERENCES:
-        needed = {place for gram in credited_ngrams(explanation) for place in (gram.weight_from, gram.count_from)}
-        needed |= {explanation.length_from, chosen[0]}
-        chosen = [place for place in chosen if place in needed]
-    setter = explanation.length_from
-    notes = {}
-    if setter is not None and len(explanation.references) > 1:
-        notes[setter] = [f"sets the length, {len(explanation.references[setter].tokens)}"]
-    yield from reference_lines(explanation.references, chosen, notes, weighted=explanation.weighted)
-    if hidden := len(explanation.references) - len(chosen):
-        yield f"  … and {hidden:,} more, which neither earn anything here nor set the length"
 
 
 def ngram_table(explanation: Explanation) -> Table:

@@ -16,7 +16,6 @@ from trubleu.render.explanation_page import (
     ReferenceView,
     RunView,
     TokenView,
-    decisive_references,
     minus,
     output_view,
     output_words,
@@ -24,7 +23,7 @@ from trubleu.render.explanation_page import (
     similarity_reference,
     weight_classes,
 )
-from trubleu.render.explanation_text import matched_ngrams, weight_text
+from trubleu.render.explanation_text import decisive_references, matched_ngrams, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -131,18 +131,24 @@ def parts_text(parts: Mapping[str, Any]) -> str:
     >>> parts = {"brevity_penalty": 1.0, "hypothesis_length": 12, "reference_length": 11}
     >>> parts_text({"precisions": [60.0, 25.0], **parts})
     '60.0/25.0, BP 1.000, ratio 1.091, hyp_len 12, ref_len 11'
+    >>> parts_text({"edits": 1234567, "reference_length": 2000000.5})
+    'edits 1234567, ref_len 2000000.5'
     """
     told = []
     for name, value in parts.items():
         if name == "precisions":
             told.append("/".join(f"{each:.1f}" for each in value))
         elif name == "hypothesis_length" and parts.get("reference_length"):
-            told += [f"ratio {value / parts['reference_length']:.3f}", f"hyp_len {value:g}"]
+            told += [f"ratio {value / parts['reference_length']:.3f}", f"hyp_len {_length(value)}"]
         elif name.endswith(("length", "edits")):
-            told.append(f"{SHORT.get(name, name)} {value:g}")
+            told.append(f"{SHORT.get(name, name)} {_length(value)}")
         elif isinstance(value, float):
             told.append(f"{SHORT.get(name, name)} {value:.{3 if name == 'brevity_penalty' else 1}f}")
     return ", ".join(told)
+
+
+def _length(value: float) -> str:
+    return f"{round(value, 2):.15g}"  # lengths of long corpora in full, means of several references shortly
 
 
 def _scores(report: ScoreReport) -> Table:

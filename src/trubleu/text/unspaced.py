@@ -53,11 +53,10 @@ def has_unspaced(text: str) -> bool:
     return found is not None and _ANY.search(text, found.start()) is not None
 
 
-# Length of a run that indicates unsplit words; words of pretokenized text may be long.
-_UNSPLIT: Final = {
-    name: re.compile(f"[{CHARACTERS}]{{{length}}}")
-    for name, length in (("13a", 5), ("intl", 5), ("chat", 5), ("none", 20))
-}
+_RUN: Final = re.compile(f"[{CHARACTERS}]{{5}}")
+_LONG_RUN: Final = re.compile(f"[{CHARACTERS}]{{20}}")  # no word of text that was tokenized before is as long
+_BY_MARKS: Final = ("13a", "intl", "chat", "tercom+normalized", "tercom+normalized+no_punct")
+_BY_SPACES: Final = ("none", "tercom+no_punct", "tercom+no_punct+asian")
 _MOST_TEXTS: Final = 1_000
 _MOST_CHARACTERS: Final = 1_000
 
@@ -65,7 +64,8 @@ _MOST_CHARACTERS: Final = 1_000
 def many_unsplit(texts: Sequence[str], tokenizer: Tokenizer) -> bool:
     """Return whether a tokenizer leaves long runs of a script without spaces in at least one text in ten.
 
-    Only the first thousand characters of the first thousand texts are examined.
+    Only the first thousand characters of the first thousand texts are examined. Tokenizers that split on white space
+    alone may be given words, so a text with spaces is only counted if it has a very long run.
 
     Parameters
     ----------
@@ -80,10 +80,21 @@ def many_unsplit(texts: Sequence[str], tokenizer: Tokenizer) -> bool:
     >>> [many_unsplit(["今天天气很好。", "ok"], tokenizer(name)) for name in ("13a", "words")]
     [True, False]
     """
-    run = _UNSPLIT.get(tokenizer.known_as or "")
-    if run is None:
+    by_spaces = tokenizer.known_as in _BY_SPACES
+    if not by_spaces and tokenizer.known_as not in _BY_MARKS:
         return False
     looked_at = texts[:_MOST_TEXTS]
-    begins = (text[:_MOST_CHARACTERS] for text in filterfalse(str.isascii, looked_at))
-    unsplit = sum(has_unspaced(begin) and run.search(begin) is not None for begin in begins)
+    unsplit = 0
+    for begin in (text[:_MOST_CHARACTERS] for text in filterfalse(str.isascii, looked_at)):
+        if has_unspaced(begin):
+            run = _LONG_RUN if by_spaces and len(begin.split(None, 1)) > 1 else _RUN
+            unsplit += run.search(begin) is not None
     return unsplit > 0 and 10 * unsplit >= len(looked_at)
+
+
+def unsplit_message(tokenizer: Tokenizer, what: str) -> str:
+    """Return the warning for texts (``what``, a plural) that a tokenizer leaves unsplit; the same for all parts."""
+    return (
+        f"the tokenizer {tokenizer.name} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so clauses and "
+        f"sentences of many {what} are one token each; use the tokenizer words or char, or zh for Chinese"
+    )

@@ -77,7 +77,8 @@ def nearest(
         wanted = (first + places != own) & comparable[first + places]
         rows = np.concatenate([rows, first + places[wanted]])
         similarities = np.concatenate([similarities, found[wanted]])
-        rows, similarities = _best(rows, similarities, top)
+        best = np.lexsort((rows, -similarities))[:top]  # ties in row order
+        rows, similarities = rows[best], similarities[best]
     counts = [None] * len(rows) if listed.counts is None else listed.counts[rows].tolist()
     found_ngrams = listed.ngrams(rows)
     return tuple(
@@ -141,15 +142,3 @@ def _similarities(block: Matrix, query: Matrix) -> tuple[NDArray[np.int64], NDAr
     norms = np.sqrt(np.einsum("ij,ij->i", block, block))
     places = np.flatnonzero(norms > 0)
     return places, (block @ query)[places] / norms[places]
-
-
-def _best(
-    rows: NDArray[np.int64], similarities: NDArray[np.float32], top: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the largest values in descending order; ties in row order."""
-    if len(rows) > top:
-        least = np.partition(similarities, -top)[-top]
-        kept = similarities >= least
-        rows, similarities = rows[kept], similarities[kept]
-    order = np.lexsort((rows, -similarities))[:top]
-    return rows[order], similarities[order]

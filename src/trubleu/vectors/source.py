@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakValueDictionary
@@ -17,7 +16,8 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.files.compression import without_suffix
-from trubleu.files.paths import base_name, is_remote, is_standard, modified
+from trubleu.files.paths import base_name, is_file, is_remote, is_standard
+from trubleu.files.ranges import state_of
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -293,13 +293,9 @@ def _open(path: PathLike) -> VectorSource:
 def _identity(path: PathLike) -> tuple[object, ...] | None:
     """Return the state of a file, to detect changes; None for folders and pipes, which are always read again."""
     try:
-        if is_remote(path):
-            return (os.fspath(path), modified(path))
-        found = Path(path).stat()
+        return (os.fspath(path), *state_of(os.fspath(path))) if is_file(path) else None
     except (OSError, ValueError):  # opening it reports the error
         return None
-    regular = stat.S_ISREG(found.st_mode)
-    return (os.fspath(path), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) if regular else None
 
 
 class MatrixSource:

@@ -560,11 +560,12 @@ def test_ready_vectors_can_be_pickled() -> None:
 @pytest.mark.parametrize(
     ("trained", "options", "message"),
     [
-        ({"tokenize": "words", "lowercase": False}, {}, "texts with tokenize=words, not 13a, so"),
-        ({"tokenize": "13a", "lowercase": True}, {}, "texts with lowercase, so"),
+        ({"tokenizer": "words-3", "lowercase": False}, {}, "texts with the tokenizer words-3, not 13a, so"),
+        ({"tokenizer": "13a", "lowercase": True}, {}, "texts with lowercase, so"),
         ({"lowercase": False}, {"lowercase": True}, "texts with case kept, not lowercase, so"),
-        ({"tokenize": "chat", "lowercase": True}, {"oov": "composed"}, "tokenize=chat, not 13a and lowercase, so"),
-        ({"tokenize": "gone"}, {}, "texts with tokenize=gone, not 13a, so"),
+        ({"tokenizer": "chat", "lowercase": True}, {"oov": "composed"}, "tokenizer chat, not 13a and lowercase, so"),
+        ({"tokenizer": "gone"}, {}, "texts with the tokenizer gone, not 13a, so"),
+        ({"tokenizer": "words-2"}, {"tokenize": "words"}, "texts with the tokenizer words-2, not words-3, so"),
     ],
 )
 def test_vectors_of_texts_made_differently(
@@ -579,7 +580,7 @@ def test_vectors_of_texts_made_differently(
 
 
 def test_vectors_of_texts_made_alike(tmp_path: Path) -> None:
-    path = store_in(tmp_path, tokenize="13a", lowercase=True, seed=1)
+    path = store_in(tmp_path, tokenizer="13a", lowercase=True, seed=1)
     Bleu2Vec(1, vectors=path, lowercase=True).corpus(["w1"], [["w2"]])
     Bleu2Vec(1, vectors=path, lowercase=True, tokenize="none").corpus(["w1"], [["w2"]])  # tokenized already, somehow
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from tests.oracles.skipgram import ngram_counts
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
+from trubleu.text import tokenizer
 from trubleu.vectors.store import VectorStore
+from trubleu.vectors.training import options as options_module
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder, State
 from trubleu.vectors.training.counts import fingerprints, text_ranges
@@ -277,7 +280,9 @@ OTHERS: list[dict[str, Any]] = [
 ]
 
 
-def test_resuming_with_other_options_names_the_option(corpus: Path, tmp_path: Path) -> None:
+def test_resuming_with_other_options_names_the_option(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = Folder(tmp_path / "v", Cache())
     with folder.locked(resume=False):
         folder.write(small(), known(corpus), State())
@@ -290,6 +295,13 @@ def test_resuming_with_other_options_names_the_option(corpus: Path, tmp_path: Pa
     folder.write(small(mode="joint"), known(corpus), State())
     with pytest.raises(UsageError, match=r"^--beta is 0\.25, but .*v\.training was made with 0\.125; continue with"):
         train_vectors([corpus], tmp_path / "v", small(mode="joint", beta=0.25), resume=True)
+    now = tokenizer("words")
+    monkeypatch.setattr(options_module, "tokenizer", lambda _name: replace(now, name="words-0"))
+    folder.write(small(tokenize="words"), known(corpus), State())
+    monkeypatch.undo()
+    what = rf"v\.training was made with the tokenizer words-0, which is {now.name} now; remove the folder .* again$"
+    with pytest.raises(DataError, match=what):
+        train_vectors([corpus], tmp_path / "v", small(tokenize="words"), resume=True)
     folder.write(small(), known(corpus), State())
     with corpus.open("a") as stream:
         stream.write("more\n")

@@ -6,49 +6,36 @@ import math
 import warnings
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.errors import DataError, TrubleuError, TrubleuWarning, UsageError
+from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     REFERENCE_LENGTHS,
     SMOOTHING_VALUES,
     AnyReferences,
-    as_references,
     check_choice,
-    check_flag,
     check_order,
     check_smoothing,
     parse_kind,
     smoothing_text,
 )
-from trubleu.metrics.bleu import (
-    BleuParts,
-    BleuResult,
-    Counts,
-    bleu,
-    bleu_result,
-    brevity_penalty,
-    smoothed_sentence_bleu,
-)
+from trubleu.metrics.bleu import BleuParts, CountedBleu, Counts, bleu, brevity_penalty, smoothed_sentence_bleu
 from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.vectors import soft_vectors
 from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, parse_negative, settle_negative
-from trubleu.metrics.matching import TextMetric, TextPairs
 from trubleu.optional_deps import needed
 from trubleu.signature import Signature, number_text
-from trubleu.stats import total
 from trubleu.text import tokenizer
 from trubleu.vectors import Composed, as_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from trubleu.metrics.bleu2vec.alignment import Rule
+    from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource, VectorSource
 
@@ -66,16 +53,6 @@ ENOUGH_WORDS: Final = 20
 
 Unknown = str | float
 """A number, possibly as text, or ``composed``."""
-
-
-def check_soft_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
-    """Validate a smoothing method and its value."""
-    if smoothing == LIN_OCH:
-        if value is not None:
-            raise UsageError(f"smoothing={LIN_OCH} takes no value; leave smoothing_value out, or use floor or add-k")
-        return smoothing, None
-    check_choice("smoothing", smoothing, (LIN_OCH, *SMOOTHING_VALUES))
-    return check_smoothing(smoothing, value)
 
 
 def check_effective_order(smoothing: str, effective_order: bool) -> None:
@@ -140,10 +117,10 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
     if not isinstance(made, Mapping):
         return
     differs = []
-    theirs = made.get("tokenize")
+    theirs = made.get("tokenizer")
     # Pretokenized texts may have been tokenized in any way.
-    if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and _full_name(theirs) != tokenizer_name:
-        differs.append(f"tokenize={theirs}, not {tokenizer_name}")
+    if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and theirs != tokenizer_name:
+        differs.append(f"the tokenizer {theirs}, not {tokenizer_name}")
     case = made.get("lowercase")
     if case is not None and bool(case) != lowercase:
         differs.append("lowercase" if case else "case kept, not lowercase")
@@ -153,13 +130,6 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
             "score with the same options, or use other vectors"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=4)
-
-
-def _full_name(name: str) -> str:
-    try:
-        return tokenizer(name).name
-    except TrubleuError:  # unknown here, or not installed
-        return name
 
 
 def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
@@ -184,6 +154,7 @@ def warn_of_orders(source: VectorSource, order: int) -> None:
 
 
 RELEASE_ORDER: Final = 3
+RELEASE_OPTIONS: Final = ("definition", "vectors", "tokenize", "lowercase")
 RELEASE_WEIGHTS: Final = np.array([0.33, 0.34, 0.33])
 
 
@@ -221,7 +192,7 @@ def release_parts(counts: Counts) -> BleuParts:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bleu2Vec(TextMetric):
+class Bleu2Vec(CountedBleu):
     """Corpus-level BLEU with partial credit for n-grams that are similar to those of the reference.
 
     Equal n-grams are matched first, from left to right. The remaining n-grams of output and reference are aligned
@@ -291,24 +262,24 @@ class Bleu2Vec(TextMetric):
         """Validate the options and open the vectors."""
         super().__post_init__()
         check_order(self.order)
-        check_flag("recall", self.recall)
         check_choice("definition", self.definition, ("paper", "release2017"))
-        self.smoothing, self.smoothing_value = check_soft_smoothing(self.smoothing, self.smoothing_value)
-        check_flag("effective_order", self.effective_order)
+        methods = {LIN_OCH: None, **SMOOTHING_VALUES}
+        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value, methods)
         self.negative, self.negative_floor = parse_negative(self.negative)
         kind, shift = parse_similarity(self.similarity)
         self.oov = parse_oov(self.oov)
         self.vectors = source = Composed(as_source(self.vectors)) if self.oov == COMPOSED else as_source(self.vectors)
         check_orders(source, self.order)
         release = self.definition == "release2017"
-        if release:
-            self._check_release()
+        for option in fields(self) if release else ():
+            if option.name not in RELEASE_OPTIONS and getattr(self, option.name) != option.default:
+                raise UsageError(f"definition=release2017 settles {option.name}; leave it out")
         check_effective_order(self.smoothing, self.effective_order)
         default: Spec = word_tokenize if release else "13a"
         self.tokenizer = tokenizer(default if self.tokenize is None else self.tokenize)
         self.matching = SoftMatching(
             tokenizer=self.tokenizer,
-            lowercase=check_flag("lowercase", self.lowercase),
+            lowercase=self.lowercase,
             order=self.order,
             vectors=soft_vectors(source),
             similarity=kind,
@@ -318,21 +289,6 @@ class Bleu2Vec(TextMetric):
             reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
             release=release,
         )
-
-    def _check_release(self) -> None:
-        settled: dict[str, object] = {
-            "order": RELEASE_ORDER,
-            "recall": False,
-            "smoothing": LIN_OCH,
-            "effective_order": False,
-            "negative": "clamp",
-            "oov": UNKNOWN,
-            "reference_length": "closest",
-            "similarity": "raw",
-        }
-        for option, only in settled.items():
-            if getattr(self, option) != only:
-                raise UsageError(f"definition=release2017 settles {option}; leave it out")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -368,10 +324,6 @@ class Bleu2Vec(TextMetric):
             return None
         other.matching = replace(self.matching, order=order)
         return other
-
-    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score on 0 to 100 for each row of summed statistics."""
-        return self.parts(self.counts(statistics)).score
 
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
         """Split the columns; for the F form, totals are the mean of those of output and reference.
@@ -416,16 +368,6 @@ class Bleu2Vec(TextMetric):
         if self.smoothing == LIN_OCH:
             return smoothed_sentence_bleu(counts, first_smoothed=1, longer_reference=0.0)
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
-
-    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
-        """Score a system."""
-        references = as_references(references, outputs)
-        return self.result(self.statistics(outputs, references, threads=threads), references)
-
-    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
-        """Score a system from its statistics."""
-        counts = self.counts(total(statistics))
-        return bleu_result(self.name, counts, self.parts(counts), len(statistics), self.signature(references))
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""

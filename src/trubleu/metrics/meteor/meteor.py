@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import UsageError
-from trubleu.metrics.base import AnyReferences, FResult, check_flag, check_number, check_share
+from trubleu.metrics.base import AnyReferences, FResult, check_number, check_share
 from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width, too_long
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
 from trubleu.native import kernels
@@ -36,6 +37,7 @@ MOST_WORDS: Final = 2**15
 """Maximum words of a reference."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Meteor(TextMetric):
     """METEOR: a recall-weighted F-score of aligned words, with a penalty for different word order.
 
@@ -72,26 +74,25 @@ class Meteor(TextMetric):
 
     uses_weights: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.9,
-        beta: float = 3.0,
-        gamma: float = 0.5,
-        stemmer: str = "porter",
-        synonyms: str = "none",
-        tokenize: Spec = "13a",
-        lowercase: bool = True,
-    ) -> None:
-        self.name = "meteor"
-        self.alpha = check_share("alpha", alpha)
-        self.gamma = check_share("gamma", gamma)
-        self.beta = check_number("beta", beta, "a number that is not below 0", lambda value: 0 <= value < math.inf)
-        self.stemmer, self.synonyms = stemmer, synonyms
-        self.tokenizer = tokenizer(tokenize)
-        self.lowercase = check_flag("lowercase", lowercase)
-        self._stem = None if stemmer == "none" else Stemmer(stemmer, "METEOR's stemmer")
-        self._wordnet = _wordnet(synonyms)
+    name = "meteor"
+
+    alpha: float = 0.9
+    beta: float = 3.0
+    gamma: float = 0.5
+    stemmer: str = "porter"
+    synonyms: str = "none"
+    tokenize: Spec = "13a"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        """Validate the options, and open the stemmer and the WordNet."""
+        super().__post_init__()
+        self.alpha = check_share("alpha", self.alpha)
+        self.gamma = check_share("gamma", self.gamma)
+        self.beta = check_number("beta", self.beta, "a number that is not below 0", lambda value: 0 <= value < math.inf)
+        self.tokenizer = tokenizer(self.tokenize)
+        self._stem = None if self.stemmer == "none" else Stemmer(self.stemmer, "METEOR's stemmer")
+        self._wordnet = _wordnet(self.synonyms)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""

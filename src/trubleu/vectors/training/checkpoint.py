@@ -295,6 +295,11 @@ class Folder:
         with _fields(file):
             before = {**file.header["options"]}
         for name, value in options.to_dict().items():
+            if name == "tokenizer" and value != before.get(name):  # its name does not differ, or that was said
+                raise DataError(
+                    f"{self.path} was made with the tokenizer {before.get(name)}, which is {value} now; "
+                    f"{self._kind.remedy}"
+                )
             if value != before.get(name):
                 raise UsageError(
                     f"--{name.replace('_', '-')} is {value}, but {self.path} was made with {before.get(name)}; "

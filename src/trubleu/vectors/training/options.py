@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, get_args
 
 from trubleu.errors import UsageError
 from trubleu.native import MAX_ORDER
+from trubleu.text import tokenizer
 
 Mode = Literal["separate", "joint"]
 Output = Literal["same", "words"]
@@ -140,15 +141,16 @@ class TrainingOptions:
         return min(count for longer, count in zip(self.orders, self.min_count, strict=True) if longer >= order)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: lists as written on the command line.
+        """Return plain values for JSON: lists as written on the command line, and the tokenizer's version.
 
         Examples
         --------
-        >>> TrainingOptions().to_dict()["min_count"]
-        '5,30,50'
+        >>> options = TrainingOptions(tokenize="words").to_dict()
+        >>> options["min_count"], options["tokenizer"]
+        ('5,30,50', 'words-3')
         """
         lists = {name: ",".join(map(str, getattr(self, name))) for name in ("orders", "min_count")}
-        return asdict(self) | lists
+        return asdict(self) | lists | {"tokenizer": tokenizer(self.tokenize).name}
 
 
 def _whole(name: str, value: object, least: int, most: int) -> None:
