@@ -207,6 +207,9 @@ def test_a_constant_metric_is_undefined_with_its_reason() -> None:
     (note,) = (each for each in report.notes if "undefined" in each)
     assert note.startswith("fair: Pearson r by item, Pearson r pooled, Spearman ρ pooled and ")
     assert note.endswith(" more are undefined, as all its scores are equal")
+    every = SegmentScores(scores.metric, scores.system, scores.segment, [7.0] * len(scores.score))
+    verdict = judged(ratings, every, segment_measure="pearson-item").verdicts[0].verdict
+    assert verdict == "On single outputs, Pearson r by item is undefined for every metric: all its scores are equal."
 
 
 def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
@@ -215,6 +218,8 @@ def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
         report = judged(ratings, scores)
     assert all(row.low is None for row in report.measures)
     assert "one item is rated, so there are no intervals over items" in report.notes
+    assert {row.items_needed for row in report.differences} == {None}
+    assert not any("would settle" in row.verdict for row in report.verdicts)
     with pytest.raises(DataError, match="rates one output only, and a metric is judged by several; rate more outputs"):
         judged(Ratings(["1"], ["A"], ["ann"], [3]), scores)
 
@@ -397,6 +402,7 @@ def test_unknown_systems_and_items_are_left_out_and_said() -> None:
     ):
         report = judge_ratings(outputs, references, ratings, {}, scores=[scores], resamples=10)
     assert report.setting.systems == 4
+    assert report.setting.ratings == sum(system != "E" for system in ratings.system)
 
 
 def test_scores_that_are_missing_are_said() -> None:

@@ -363,6 +363,11 @@ def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str]
         listed = some(f"{names[pair.a]}:{names[pair.b]}" for pair in small)
         notes.warn(f"pairs with fewer than {protocol.unit} judged segments are left out: {listed}")
     kept = [pair for pair in pairs if len(pair.segments) >= protocol.unit]
+    if not any(pair.opinion.any() for pair in kept):
+        raise DataError(
+            "people rate both systems of every pair alike on every segment, so no metric can agree or disagree; "
+            "judge by another aspect or rate more outputs"
+        )
     units = sum(protocol.shuffles().units(len(pair.segments)) for pair in kept)
     if units < FEW_UNITS:
         notes.warn(

@@ -221,7 +221,7 @@ def judge_ratings(
         systems=len(found.systems),
         items=len(found.items),
         outputs=int(found.rated.sum()),
-        ratings=len(opinions),
+        ratings=_used(opinions, found),
         raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
         aspects=", ".join(_aspect_names(opinions)) or None,
         segment_measure=chosen.get("segment"),
@@ -268,6 +268,15 @@ def judge_ratings(
         ),
         notes=notes.all(),
     )
+
+
+def _used(opinions: Ratings | Rankings, found: Opinions) -> int:
+    """Return how many ratings or ranked pairs are of outputs that are here."""
+    if found.ranked is not None:
+        return int(found.ranked.shape[1])
+    systems, items = set(found.systems), set(found.items)
+    rows = zip(opinions.system, opinions.item, strict=True) if isinstance(opinions, Ratings) else ()
+    return sum(system in systems and item in items for system, item in rows)
 
 
 class _Known(NamedTuple):
@@ -701,6 +710,8 @@ class _Compared:
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
                 difference = values[first] - values[second]
                 worse[first, second] = p_holm[number] < 1.0 - setting.confidence
+                # Equal metrics stay equal, and one item does not say how much items differ.
+                able = difference > SAME and setting.items > 1 and not worse[first, second]
                 needed = data_needed(setting.items, float(found.observed[number]), float(found.spread[number]))
                 differences.append(
                     MetricDifferenceRow(
@@ -711,7 +722,7 @@ class _Compared:
                         difference=difference if difference > SAME else 0.0,
                         p=float(found.p[number]) if known[number] else None,
                         p_holm=float(p_holm[number]) if known[number] else None,
-                        items_needed=int(needed) if math.isfinite(needed) and not worse[first, second] else None,
+                        items_needed=int(needed) if able and math.isfinite(needed) else None,
                     )
                 )
         order = dict(zip(names, values, strict=True))
@@ -725,18 +736,20 @@ class _Compared:
         defined = [row for row in self.rows.values() if row.value is not None]
         what = "single outputs" if self._level == "segment" else "systems"
         title = measure_title(self._level, self._headline)
+        items = self._setting.items
         if not defined:
-            return f"On {what}, {title} is undefined for every metric."
+            reasons = some(dict.fromkeys(row.reason for row in self.rows.values() if row.reason is not None))
+            return f"On {what}, {title} is undefined for every metric: {reasons}."
         best = max(defined, key=lambda row: row.value or 0.0)
         rivals = [
-            Rival(other, row.difference, row.p_holm, row.items_needed or math.inf)
+            Rival(other, row.difference, row.p_holm, None if items == 1 else row.items_needed or math.inf)
             for row in differences
             for one, other in ((row.metric_x, row.metric_y), (row.metric_y, row.metric_x))
             if one == best.metric
         ]
         shown = brief_interval(best.value or 0.0, best.low, best.high)
         head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
-        return verdict(head, rivals, 1.0 - self._setting.confidence, self._setting.items, "rated items")
+        return verdict(head, rivals, 1.0 - self._setting.confidence, items, "rated items")
 
 
 def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:
