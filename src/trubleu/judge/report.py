@@ -14,10 +14,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteRow:
-    """What a reader must know, in one sentence."""
+class Row:
+    """A flat row of a report."""
 
     schema: int = SCHEMA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRow(Row):
+    """What a reader must know, in one sentence."""
+
     note: str
 
 
@@ -46,8 +52,7 @@ class RowsReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""
-        parts = {name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in self.parts().items()}
-        return {"schema": SCHEMA, **parts}
+        return {"schema": SCHEMA} | {name: [*map(asdict, rows)] for name, rows in self.parts().items()}
 
 
 POWER: Final = 1.96 + 0.84

@@ -5,30 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
-from trubleu.judge.ratings.results import (
-    LEVELS,
-    MetricDifferenceRow,
-    measure_title,
-)
+from trubleu.judge.ratings.results import LEVELS, measure_title
 from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
 from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.tables import (
     FOR_PROGRAMS,
     MISSING,
+    Cell,
     Column,
     Estimate,
     Table,
     render_tables,
     report_tables,
-    stars,
+    starred,
+    table_of,
     with_verdict,
 )
 from trubleu.stats.metric_tests import CALIBRATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from trubleu.judge.ratings.results import Level, RatingsReport, RatingsSetting
+    from trubleu.judge.ratings.results import Level, MeasureRow, RatingsReport, RatingsSetting
 
 _TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
 
@@ -70,36 +68,23 @@ def headline_tables(report: RatingsReport) -> Iterator[Table]:
         rows = report.headline(level)
         if not rows:
             continue
-        measure = rows[0].measure
-        epsilon = measure == CALIBRATED
-        yield Table(
-            f"{_TITLES[level]}: {measure_title(level, measure)}",
-            [
-                Column("cluster", kind="count"),
-                Column("metric"),
-                Column("value", measure_title(level, measure), "number"),
-                *([Column("epsilon", "ε", "number")] if epsilon else []),
-            ],
-            [
-                (
-                    row.cluster,
-                    row.metric,
-                    "undefined"
-                    if row.value is None
-                    else Estimate(row.value, row.low, row.high, "*" * bool(row.not_worse)),
-                    *([row.epsilon] if epsilon else []),
-                )
-                for row in rows
-            ],
-            name=level,
-        )
+        title = measure_title(level, rows[0].measure)
+        columns = [Column("cluster", kind="count"), Column("metric"), Column("value", title, "number", of=_value)]
+        if rows[0].measure == CALIBRATED:
+            columns.append(Column("epsilon", "ε", "number"))
+        yield table_of(rows, columns, f"{_TITLES[level]}: {title}", name=level)
+
+
+def _value(row: MeasureRow) -> Cell:
+    return "undefined" if row.value is None else Estimate(row.value, row.low, row.high, "*" * bool(row.not_worse))
 
 
 def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
     """Yield comparisons of metrics, all measures, and single aspects."""
     rows = [row for row in report.differences if all_pairs or row.metric_x == report.headline(row.level)[0].metric]
     if rows:
-        yield _differences(rows, "All pairs of metrics" if all_pairs else "The best metric and the others")
+        title = "All pairs of metrics" if all_pairs else "The best metric and the others"
+        yield table_of(rows, _DIFFERENCE, title, name="differences")
     metrics = [row.metric for row in report.headline("segment")]
     cells = {(row.level, row.measure, row.metric): row.value for row in report.measures}
     measures = dict.fromkeys((row.level, row.measure) for row in report.measures)
@@ -126,32 +111,15 @@ def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
         )
 
 
-def _differences(rows: Sequence[MetricDifferenceRow], title: str) -> Table:
-    return Table(
-        title,
-        [
-            Column("level"),
-            Column("x"),
-            Column("y"),
-            Column("difference", "x − y", "signed"),
-            Column("p", kind="p"),
-            Column("p_holm", "p (Holm)", "p"),
-            Column("items_needed", "items needed", "count"),
-        ],
-        [
-            (
-                row.level,
-                row.metric_x,
-                row.metric_y,
-                row.difference,
-                row.p,
-                None if row.p_holm is None else Estimate(row.p_holm, mark=stars(row.p_holm)),
-                row.items_needed,
-            )
-            for row in rows
-        ],
-        name="differences",
-    )
+_DIFFERENCE: Final = (
+    Column("level"),
+    Column("x", of=lambda row: row.metric_x),
+    Column("y", of=lambda row: row.metric_y),
+    Column("difference", "x − y", "signed"),
+    Column("p", kind="p"),
+    Column("p_holm", "p (Holm)", "p", of=lambda row: starred(row.p_holm)),
+    Column("items_needed", "items needed", "count"),
+)
 
 
 def described(report: RatingsReport) -> str:

@@ -9,7 +9,16 @@ from trubleu.judge.ratings.results import measure_title
 from trubleu.render.charts import StripRow, regret_chart, strip_table, table_grid
 from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.judge_ratings import described
-from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, render_tables, report_tables, with_verdict
+from trubleu.render.tables import (
+    FOR_PROGRAMS,
+    Column,
+    Estimate,
+    Table,
+    render_tables,
+    report_tables,
+    table_of,
+    with_verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,20 +51,16 @@ def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> st
 
 def regret_table(report: SetsReport) -> Table:
     """Return the distance of each metric from the best."""
-    return Table(
-        "Distance from the best metric",
-        [
-            Column("metric"),
-            Column("mean", kind="number"),
-            Column("worst", kind="number"),
-            Column("where"),
-            Column("best", "times best", "count"),
-            Column("not_worse", "not significantly worse", "count"),
-            Column("columns", "of", "count"),
-        ],
-        [(row.metric, row.mean, row.worst, row.where, row.best, row.not_worse, row.columns) for row in report.regrets],
-        name="regrets",
-    )
+    columns = [
+        Column("metric"),
+        Column("mean", kind="number"),
+        Column("worst", kind="number"),
+        Column("where"),
+        Column("best", "times best", "count"),
+        Column("not_worse", "not significantly worse", "count"),
+        Column("columns", "of", "count"),
+    ]
+    return table_of(report.regrets, columns, "Distance from the best metric", name="regrets")
 
 
 def value_table(report: SetsReport) -> Table:

@@ -23,7 +23,7 @@ from trubleu.render.tables import (
     Table,
     render_tables,
     report_tables,
-    stars,
+    starred,
     with_verdict,
 )
 
@@ -273,8 +273,7 @@ def _differences(rows: Sequence[DifferenceRow]) -> Table:
     for (level, pair, x, y), by_test in found.items():
         first = next(iter(by_test.values()))
         ends = None if first.low is None or first.high is None else Bounds(first.low, first.high)
-        p_values = [by_test[test].p_holm if test in by_test else None for test in tests]
-        marked = [None if p is None else Estimate(p, mark=stars(p)) for p in p_values]
+        marked = [starred(by_test[test].p_holm) if test in by_test else None for test in tests]
         shown.append((level, pair, x, y, first.statistic, first.difference, ends, *marked))
     return Table(
         "Differences between metrics",

@@ -324,6 +324,11 @@ def stars(p: float) -> str:
     return next((mark for bound, mark in _STARS if p < bound), "")
 
 
+def starred(p: float | None) -> Cell:
+    """Return the cell of a p-value with its stars; None if there is none."""
+    return None if p is None else Estimate(p, mark=stars(p))
+
+
 def one_line(text: str) -> str:
     r"""Replace newlines, tabs and other control characters: a table has one line per row.
 

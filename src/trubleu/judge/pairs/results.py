@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from trubleu.errors import UsageError, nearest
-from trubleu.judge.report import NoteRow, RowsReport
-from trubleu.results import SCHEMA
+from trubleu.judge.report import NoteRow, Row, RowsReport
 from trubleu.stats import UnitDraws
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 
@@ -90,7 +89,7 @@ SweepName: TypeAlias = Literal["threshold", "unit", "order"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelationRow:
+class CorrelationRow(Row):
     """How well one metric, under one condition, agrees with people.
 
     Coefficients are means over the draws; None where a coefficient is undefined, because the metric or the ratings do
@@ -118,7 +117,6 @@ class CorrelationRow:
         How the metric's numbers were made.
     """
 
-    schema: int = SCHEMA
     metric: str
     condition: str | None
     unit: int
@@ -147,13 +145,12 @@ class CorrelationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRow:
+class ComparisonRow(Row):
     """Whether one measure (a metric under a condition) agrees better with people than another.
 
     Differences are x − y, intervals and p-values from the bootstrap over segments; ``_holm`` is corrected for all rows.
     """
 
-    schema: int = SCHEMA
     metric_x: str
     condition_x: str | None
     metric_y: str
@@ -171,10 +168,9 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRow:
+class SweepRow(Row):
     """One point of a sweep; intervals are the bootstrap's over segments."""
 
-    schema: int = SCHEMA
     sweep: SweepName
     metric: str
     condition: str | None
@@ -191,10 +187,9 @@ class SweepRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemRow:
+class SystemRow(Row):
     """One system: what people think of it, and how many of its outputs stand among the references."""
 
-    schema: int = SCHEMA
     system: str
     rated: int
     ratings: int
@@ -204,10 +199,9 @@ class SystemRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemScoreRow:
+class SystemScoreRow(Row):
     """One system's corpus score under one measure, over the segments that were judged."""
 
-    schema: int = SCHEMA
     system: str
     metric: str
     condition: str | None
@@ -215,10 +209,9 @@ class SystemScoreRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairRow:
+class PairRow(Row):
     """One pair of systems."""
 
-    schema: int = SCHEMA
     a: str
     b: str
     segments: int
@@ -226,7 +219,7 @@ class PairRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Row):
     """Everything that can change a number besides the data and the metrics' own options.
 
     ``drop_equal`` has names of systems with commas between.

@@ -107,27 +107,15 @@ class Work:
 
     def measured(
         self,
-        level: Level,
         metric: str,
-        statistic: str,
-        value: float | None,
-        n: int,
+        value: float,
         replicates: NDArray[np.float64] | None,
         resampled: str | None,
+        **row: Any,
     ) -> Measured:
-        """Return a statistic of this language pair."""
-        return Measured.of(
-            value,
-            replicates,
-            resampled,
-            self.setting.confidence,
-            level=level,
-            language_pair=self.language_pair,
-            metric=metric,
-            statistic=statistic,
-            n=n,
-            signature=self.signatures.get(metric),
-        )
+        """Return a statistic of this language pair; ``row`` has the other fields of an `AgreementRow`."""
+        row |= {"language_pair": self.language_pair, "metric": metric, "signature": self.signatures.get(metric)}
+        return Measured.of(value, replicates, resampled, self.setting.confidence, **row)
 
     def draws(self, what: str, parts: int = 1) -> Resampling:
         """Return the resamples of segments, which are drawn for so many things one after the other."""
@@ -182,7 +170,9 @@ def _correlated(
         if n >= FEWEST and all_equal(scores):
             work.notes.warn(f"{place}: {name} gives all {what} the same score; correlations are undefined")
     return [
-        work.measured(cloud.level, name, key, value, n, replicates.get((name, key)), resampled.get(name))
+        work.measured(
+            name, value, replicates.get((name, key)), resampled.get(name), level=cloud.level, statistic=key, n=n
+        )
         for name, scores in cloud.scores.items()
         for key, value in observed_coefficients(cloud.human, scores, statistics).items()
     ]
@@ -258,8 +248,9 @@ def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricSco
         counts = total(table)
         for variant in VARIANTS:
             replicates = _tau(sums[name], variant) if sums else None
-            tau, n = float(_tau(counts, variant)), entries(counts, variant)
-            found.append(work.measured("rankings", name, variant, tau, n, replicates, "segments" if sums else None))
+            row = {"level": "rankings", "statistic": variant, "n": entries(counts, variant)}
+            tau = float(_tau(counts, variant))
+            found.append(work.measured(name, tau, replicates, "segments" if sums else None, **row))
     constant = {name for name, table in tables.items() if not tells_apart(total(table))}
     _tell_undefined(work, pairs, found, constant)
     return found

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from trubleu.judge.wmt.results import Identical
 
 
-_LARGEST: Final = int(np.iinfo(np.int64).max)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WmtTask:
     """One language pair: systems, and what people think of them. What is not given is not computed.
@@ -192,7 +189,8 @@ class WmtTask:
             rows = int(np.count_nonzero((a < 0) | (b < 0)))
             notes.count(f"{self.language_pair}: rankings left out, as there are no outputs of {some(unknown)}", rows)
         if unknown := [name for name in rankings.segments if name not in segments and name not in self.left_out]:
-            rows = int(np.isin(rankings.segment, _codes(rankings.segments, unknown)).sum())
+            strange = set(unknown)
+            rows = int(np.array([name in strange for name in rankings.segments])[rankings.segment].sum())
             notes.count(f"{self.language_pair}: rankings left out, as there is no segment {some(unknown)}", rows)
         here = (a >= 0) & (b >= 0) & (segment >= 0)
         pairs = RankedPairs(
@@ -244,36 +242,11 @@ def _places(names: Sequence[str], known: Mapping[str, int]) -> NDArray[np.int64]
     return np.array([known.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _codes(names: Sequence[str], wanted: Iterable[str]) -> list[int]:
-    among = set(wanted)
-    return [code for code, name in enumerate(names) if name in among]
-
-
 def _repeated_rows(rankings: Rankings, among: NDArray[np.bool_]) -> int:
     """Return how many of some rows are the same as an earlier one."""
-    key, span = np.zeros(int(np.count_nonzero(among)), dtype=np.int64), 1
-    for values in (
-        rankings.ranking,
-        rankings.judge,
-        rankings.segment,
-        rankings.system_a,
-        rankings.system_b,
-        rankings.rank_a,
-        rankings.rank_b,
-    ):
-        # One number a row is found by one sort; numbered anew where it would outgrow 64 bits.
-        column = values[among]
-        size = int(column.max(initial=0)) + 1
-        if span * size > _LARGEST:
-            column, size = _numbered(column)
-            key, span = _numbered(key)
-        key, span = key * size + column, span * size
-    return len(key) - len(np.unique(key))
-
-
-def _numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    different, numbers = np.unique(values, return_inverse=True)
-    return numbers.astype(np.int64), max(1, len(different))
+    names = ("ranking", "judge", "segment", "system_a", "system_b", "rank_a", "rank_b")
+    rows = np.stack([getattr(rankings, name)[among] for name in names], axis=1)
+    return len(rows) - len(np.unique(rows, axis=0))
 
 
 SYSTEM_SCORES: Final = ".sys.score"
