@@ -409,12 +409,12 @@ def test_scores_that_are_missing_are_said() -> None:
     ratings, scores, _, _ = world(metrics=1)
     kept = [row for row in range(len(scores)) if scores.system[row] != "E"]
     part = kept_rows(scores, SCORE, kept)
-    with pytest.raises(DataError, match="scores has no scores of E; give scores of all rated outputs"):
+    with pytest.raises(DataError, match="has no scores of E; give scores of all rated outputs"):
         judged(ratings, part)
     one = kept_rows(scores, SCORE, [*range(1, len(scores))])
-    with pytest.raises(DataError, match="good has no score of 1 rated output"):
+    with pytest.raises(DataError, match="good has no scores of 1 rated output; give scores of all rated outputs"):
         judged(ratings, one)
-    with pytest.raises(UsageError, match="there are no scores of ter, for which lower is better"):
+    with pytest.raises(UsageError, match="lower is better for ter, but no file has scores of it"):
         judged(ratings, scores, lower_is_better=["ter"])
     with pytest.raises(UsageError, match="there is no metric to judge"):
         judge_ratings({}, None, ratings, {})
@@ -428,6 +428,8 @@ def test_lower_is_better_turns_scores_round() -> None:
     one, two = judged(ratings, scores), judged(ratings, turned, lower_is_better=["good"])
     assert [row.value for row in one.measures] == [row.value for row in two.measures]
     assert [row.score for row in one.systems] == [-row.score for row in two.systems]
+    ter = SegmentScores(["ter"] * len(turned), turned.system, turned.segment, turned.score)  # one of ours
+    assert [row.value for row in judged(ratings, ter).measures] == [row.value for row in two.measures]
     assert "the sign of error rates is changed, so agreement is positive: good" in two.notes
 
 

@@ -202,7 +202,7 @@ def test_a_metric_differs_from_itself_with_p_1() -> None:
 
 
 def test_without_scipy_only_williams_test_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
     with pytest.warns(TrubleuWarning, match=r"Williams' test are left out: .*pip install 'trubleu\[judge\]'"):
         report = judged(make_task())
     by_test = {

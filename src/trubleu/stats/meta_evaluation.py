@@ -28,6 +28,9 @@ COEFFICIENTS: Final[tuple[Coefficient, ...]] = ("pearson", "spearman", "kendall"
 SLACK: Final = 1e-9
 """Sums closer than this share of the largest possible sum are equal up to rounding."""
 
+EQUAL: Final = 1e-12
+"""Shares of variance below this are rounding errors."""
+
 
 class GroupMeans(NamedTuple):
     """A coefficient of each metric, averaged over the groups in which it is defined."""
@@ -446,6 +449,7 @@ class SystemDifferences:
     def __init__(self, people: NDArray[np.float64]) -> None:
         self._first, self._second = np.triu_indices(len(people), 1)
         there = np.isfinite(people)
+        self._there = there.astype(np.float64)
         self._both = there[self._first] & there[self._second]
         self.wanted = normal_p_values(*self.sums(np.where(there, people, 0.0)))
 
@@ -461,3 +465,14 @@ class SystemDifferences:
     def accuracy(self, total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the soft pairwise accuracy of these sums: ``[..., pairs]`` to ``[...]``."""
         return np.asarray(1.0 - np.abs(normal_p_values(total, squares) - self.wanted).mean(axis=-1))
+
+    def accuracy_of_tables(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the soft pairwise accuracy of scores, 0 where nobody rated: ``[..., systems, items]`` to ``[...]``."""
+        first, second, there = self._first, self._second, self._there.T
+        # Sums over the items that both systems have.
+        sums, squares = tables @ there, (tables * tables) @ there
+        products = tables @ np.swapaxes(tables, -1, -2)
+        total = sums[..., first, second] - sums[..., second, first]
+        spread = squares[..., first, second] + squares[..., second, first] - 2.0 * products[..., first, second]
+        dust = EQUAL * squares.max(axis=(-2, -1))[..., np.newaxis]
+        return self.accuracy(total, np.where(spread > dust, spread, 0.0))

@@ -15,6 +15,7 @@ from trubleu.data.outputs import match_systems
 from trubleu.data.rankings import NOT_RANKED
 from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.execution.progress import Steps, no_steps
+from trubleu.judge.given_scores import given_scores
 from trubleu.judge.ratings.results import (
     AspectRow,
     MeasureRow,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores
+    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.ratings.results import Level
     from trubleu.metrics import Metric
     from trubleu.stats.metric_tests import Test
@@ -208,8 +210,10 @@ def judge_ratings(
         _of_ratings(opinions, known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, known, notes)
     )
     scored = _computed(outputs, references, metrics, found, threads, steps)
-    scored += _read(scores, found, frozenset(lower_is_better))
-    _check_names(scored)
+    given = given_scores(scores, found.systems, found.items, ours=metrics, lower_is_better=lower_is_better)
+    scored += _read(given, found)
+    if not scored:
+        raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
     if turned := [each.name for each in scored if each.sign < 0]:
         notes.add(f"the sign of error rates is changed, so agreement is positive: {some(turned)}")
     evaluation = found.evaluation(np.stack([each.scores for each in scored]), seed)
@@ -524,40 +528,22 @@ def _settled(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return settled(table, grain_of(float(np.nanmax(np.abs(table), initial=0.0))))
 
 
-def _read(scores: Sequence[SegmentScores], opinions: Opinions, lower_is_better: frozenset[str]) -> list[_Scored]:
-    found = []
+def _read(scores: Sequence[GivenScores], opinions: Opinions) -> Iterator[_Scored]:
+    """Yield scores from files, which all rated outputs must have."""
     for each in scores:
-        matched = {known: name for name, known in match_systems(each.systems(), opinions.systems).items()}
-        if missing := [system for system in opinions.systems if system not in matched]:
-            raise DataError(f"{each.source} has no scores of {some(missing, 3)}; give scores of all rated outputs")
-        there = set(each.segments())
-        if missing := [item for item in opinions.items if item not in there]:
-            raise DataError(
-                f"{each.source} has no scores of {counted(len(missing), 'rated item')} ({some(missing, 3)}); give "
-                "scores of all rated outputs"
+        gaps = opinions.rated & np.isnan(each.table)
+        if gaps.any():
+            whole = gaps == opinions.rated
+            systems, items = (
+                [*compress(names, np.logical_and.reduce(whole, axis=axis).tolist())]
+                for names, axis in ((opinions.systems, 1), (opinions.items, 0))
             )
-        for name in each.metrics():
-            table = each.table(name, [matched[system] for system in opinions.systems], opinions.items)
-            if (gaps := int((opinions.rated & np.isnan(table)).sum())) > 0:
-                raise DataError(
-                    f"{each.source}: {name} has no score of {counted(gaps, 'rated output')}; give scores of all of them"
-                )
-            sign = -1.0 if name in lower_is_better else 1.0
-            found.append(_Scored(name, _settled(sign * np.where(opinions.rated, table, np.nan)), None, sign))
-    names = [each.name for each in found]
-    if unknown := sorted(lower_is_better.difference(names)):
-        raise UsageError(
-            f"there are no scores of {some(unknown)}, for which lower is better; {nearest(unknown[0], names)}"
-        )
-    return found
-
-
-def _check_names(scored: Sequence[_Scored]) -> None:
-    if not scored:
-        raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
-    names = [each.name for each in scored]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise UsageError(f"two metrics are called {some(twice)}; rename one in its file of scores")
+            lacking = counted(int(gaps.sum()), "rated output")
+            if systems or items:
+                lacking = some(systems, 3) if systems else f"{counted(len(items), 'rated item')} ({some(items, 3)})"
+            raise DataError(f"{each.source}: {each.name} has no scores of {lacking}; give scores of all rated outputs")
+        table = each.sign * np.where(opinions.rated, each.table, np.nan)
+        yield _Scored(each.name, _settled(table), None, each.sign)
 
 
 def _check_rankings(opinions: Opinions, test: Test, resample: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, some
+from trubleu.judge.given_scores import sign_of
 from trubleu.judge.wmt.results import ScoredTask
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
@@ -113,7 +114,7 @@ def _read(task: WmtTask, lower_is_better: frozenset[str], notes: Notes) -> list[
     systems = _system_lists(task, notes)
     found = []
     for name in dict.fromkeys([*segments, *systems]):
-        sign = -1 if name in lower_is_better else 1
+        sign = sign_of(name, lower_is_better)
         table, means, statistics = None, systems.get(name), None
         if name in segments:
             table = sign * segments[name]
