@@ -19,11 +19,11 @@ from trubleu.judge.wmt.statistics import (
     observed_coefficients,
     pairwise_accuracy,
     resampled_assessments,
-    weighted_pearson,
 )
 from trubleu.native import kernels
 from trubleu.stats import paired_bootstrap
 from trubleu.stats.bootstrap import Resampling, draw_counts
+from trubleu.stats.correlation import weighted_pearson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,11 @@ import numpy as np
 
 from trubleu.errors import CountedWarning, TrubleuWarning
 from trubleu.stats.bootstrap import percentile_interval
+from trubleu.stats.paired import holm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
@@ -104,3 +107,15 @@ def centred_p(replicates: NDArray[np.float64], observed: float) -> float | None:
         return None
     extreme = np.count_nonzero(np.abs(defined - defined.mean()) >= abs(observed) - _ROUNDING)
     return (int(extreme) + 1) / (len(defined) + 1)
+
+
+def corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """Correct the p-values of one family by Holm's method; those that are undefined count for nothing.
+
+    Examples
+    --------
+    >>> corrected([0.02, None, 0.01])
+    [0.02, None, 0.02]
+    """
+    found = iter(holm([p for p in p_values if p is not None]).tolist())
+    return [None if p is None else next(found) for p in p_values]

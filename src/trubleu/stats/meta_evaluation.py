@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.stats.correlation import rank_correlations
+from trubleu.stats.correlation import rank_correlations, weighted_pearson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,7 +98,7 @@ def _in_groups(x: NDArray[np.float64], y: NDArray[np.float64], coefficient: Coef
     there = np.isfinite(y)
     clean = np.where(there, y, 0.0)
     if coefficient == "pearson":
-        return _pearson(np.where(there, x, 0.0), clean, there)
+        return weighted_pearson(np.where(there, x, 0.0), clean, there)
     metrics = len(x)
     flat = np.where(there, x, 0.0).reshape(metrics * len(y), -1)
     counts = None if there.all() else np.tile(there.astype(np.int64), (metrics, 1))
@@ -107,21 +107,6 @@ def _in_groups(x: NDArray[np.float64], y: NDArray[np.float64], coefficient: Coef
         return found.spearman.reshape(metrics, -1)
     tau = found.kendall.reshape(metrics, -1)
     return tau if coefficient == "kendall" else _tau_c(tau, x, clean, there)
-
-
-def _pearson(x: NDArray[np.float64], y: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.float64]:
-    n = np.maximum(there.sum(axis=-1), 1)
-    a = np.where(there, x - (x.sum(axis=-1) / n)[..., None], 0.0)
-    b = np.where(there, y - (y.sum(axis=-1) / n)[..., None], 0.0)
-    undefined = _constant(x, there) | _constant(y, there) | (n < 2)
-    spread = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
-    r = np.clip((a * b).sum(axis=-1) / np.where(spread > 0.0, spread, 1.0), -1.0, 1.0)
-    return np.where(undefined | (spread == 0.0), np.nan, r)
-
-
-def _constant(values: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    low = np.where(there, values, np.inf).min(axis=-1)
-    return np.asarray(low >= np.where(there, values, -np.inf).max(axis=-1))
 
 
 def _tau_c(

@@ -89,7 +89,7 @@ SweepName: TypeAlias = Literal["threshold", "unit", "order"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelationRow(Row):
+class CoefficientRow(Row):
     """How well one metric, under one condition, agrees with people.
 
     Coefficients are means over the draws; None where a coefficient is undefined, because the metric or the ratings do
@@ -105,16 +105,8 @@ class CorrelationRow(Row):
         Segments per unit; units of all pairs, each counted once; observations: every unit enters with both signs.
     spearman, spearman_low, spearman_high
         Spearman's ρ, and its bootstrap interval over segments.
-    spearman_systems_low, spearman_systems_high
-        The bootstrap interval over segments and systems; None with two systems only.
-    spearman_fisher_low, spearman_fisher_high, spearman_fieller_low, spearman_fieller_high
-        Analytic intervals.
-    kendall, …
+    kendall, kendall_low, kendall_high
         The same for Kendall's τ-b.
-    undefined
-        In how many of the draws the coefficients were undefined.
-    signature
-        How the metric's numbers were made.
     """
 
     metric: str
@@ -125,15 +117,35 @@ class CorrelationRow(Row):
     spearman: float | None
     spearman_low: float | None
     spearman_high: float | None
+    kendall: float | None
+    kendall_low: float | None
+    kendall_high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelationRow(CoefficientRow):
+    """A metric's coefficients with other intervals.
+
+    Attributes
+    ----------
+    spearman_systems_low, spearman_systems_high
+        The bootstrap interval over segments and systems; None with two systems only.
+    spearman_fisher_low, spearman_fisher_high, spearman_fieller_low, spearman_fieller_high
+        Analytic intervals.
+    kendall_systems_low, …
+        The same for Kendall's τ-b.
+    undefined
+        In how many of the draws the coefficients were undefined.
+    signature
+        How the metric's numbers were made.
+    """
+
     spearman_systems_low: float | None
     spearman_systems_high: float | None
     spearman_fisher_low: float | None
     spearman_fisher_high: float | None
     spearman_fieller_low: float | None
     spearman_fieller_high: float | None
-    kendall: float | None
-    kendall_low: float | None
-    kendall_high: float | None
     kendall_systems_low: float | None
     kendall_systems_high: float | None
     kendall_fisher_low: float | None
@@ -168,22 +180,11 @@ class ComparisonRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRow(Row):
-    """One point of a sweep; intervals are the bootstrap's over segments."""
+class SweepRow(CoefficientRow):
+    """One point of a sweep: what is varied, and its value."""
 
     sweep: SweepName
-    metric: str
-    condition: str | None
     value: float
-    unit: int
-    units: int
-    n: int
-    spearman: float | None
-    spearman_low: float | None
-    spearman_high: float | None
-    kendall: float | None
-    kendall_low: float | None
-    kendall_high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,11 +27,10 @@ from trubleu.judge.ratings.results import (
     VerdictRow,
     measure_title,
 )
-from trubleu.judge.replicates import Notes, ends_of
+from trubleu.judge.replicates import Notes, corrected, ends_of
 from trubleu.judge.report import Rival, brief_interval, data_needed, verdict
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
-from trubleu.stats import holm
 from trubleu.stats.bootstrap import normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.correlation import grain_of, settled
@@ -690,12 +689,12 @@ class _Compared:
                 seed=setting.seed,
                 advance=self._steps(f"tests, {self._level} level", setting.trials),
             )
-            known = np.isfinite(found.p)
-            p_holm = holm(np.where(known, found.p, 1.0))
+            p_values = [p if math.isfinite(p) else None for p in found.p.tolist()]
+            p_holm = corrected(p_values)
             for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(names))), strict=True)):
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
                 difference = values[first] - values[second]
-                worse[first, second] = p_holm[number] < 1.0 - setting.confidence
+                worse[first, second] = (1.0 if (p := p_holm[number]) is None else p) < 1.0 - setting.confidence
                 # Equal metrics stay equal, and one item does not say how much items differ.
                 able = difference > SAME and setting.items > 1 and not worse[first, second]
                 needed = data_needed(setting.items, float(found.observed[number]), float(found.spread[number]))
@@ -706,8 +705,8 @@ class _Compared:
                         metric_x=names[first],
                         metric_y=names[second],
                         difference=difference if difference > SAME else 0.0,
-                        p=float(found.p[number]) if known[number] else None,
-                        p_holm=float(p_holm[number]) if known[number] else None,
+                        p=p_values[number],
+                        p_holm=p_holm[number],
                         items_needed=int(needed) if able and math.isfinite(needed) else None,
                     )
                 )

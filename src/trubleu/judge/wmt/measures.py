@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from trubleu.errors import MissingExtraError, some
-from trubleu.judge.replicates import centred_p, ends_of
+from trubleu.judge.replicates import centred_p, corrected, ends_of
 from trubleu.judge.wmt.results import AVERAGE, AgreementRow, DifferenceRow
 from trubleu.judge.wmt.statistics import (
     FEWEST,
@@ -23,7 +23,7 @@ from trubleu.judge.wmt.statistics import (
     resampled_scores,
 )
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
-from trubleu.stats import holm, pearson, permutation_of_metrics, total, williams_test
+from trubleu.stats import pearson, permutation_of_metrics, total, williams_test
 from trubleu.stats.bootstrap import Resampling, draw_counts
 from trubleu.stats.paired import holm_limit
 from trubleu.stats.sample import Sample
@@ -349,7 +349,7 @@ def differences_of(
             limit = holm_limit([p for p in p_values if p is not None], setting.resamples or TRIALS)
             if limit and test != "williams":
                 notes.add(limit)
-            for (x, y), p, p_holm in zip(pairs, p_values, _corrected(p_values), strict=True):
+            for (x, y), p, p_holm in zip(pairs, p_values, corrected(p_values), strict=True):
                 ends = ends_of(_replicates(x, y), setting.confidence)
                 rows.append(
                     DifferenceRow(
@@ -374,12 +374,6 @@ def _tests(level: str, language_pair: str) -> tuple[str, ...]:
     if level == "rankings" or language_pair == AVERAGE:
         return ("bootstrap",)
     return ("williams", "permutation")
-
-
-def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct the p-values of one family by Holm's method; those that are undefined count for nothing."""
-    corrected = iter(holm([p for p in p_values if p is not None]).tolist())
-    return [None if p is None else next(corrected) for p in p_values]
 
 
 def _difference(x: Measured, y: Measured) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trubleu.stats import pearson, rank_correlations
 from trubleu.stats.bootstrap import draw_counts
-from trubleu.stats.correlation import grain_of, settled
+from trubleu.stats.correlation import grain_of, settled, varies, weighted_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,13 +85,13 @@ def coefficients(
     found = {name: np.full(len(scores), np.nan) for name in statistics}
     if usable.any():
         weights, y = counts[usable], _settled(scores[usable])
-        varies = _varies(y, weights)
-        r = weighted_pearson(np.broadcast_to(human, y.shape), scores[usable], weights)
-        found["pearson"][usable] = np.where(varies, r, np.nan)
+        apart = varies(y, weights)
+        r = weighted_pearson(human, scores[usable], weights)
+        found["pearson"][usable] = np.where(apart, r, np.nan)
         found["spearman"][usable], found["kendall"][usable] = rank_correlations(human, y, counts=weights)
         if "accuracy" in found:
             # A metric that tells nobody apart has no accuracy either: 0 would say that it orders systems the wrong way.
-            found["accuracy"][usable] = np.where(varies, pairwise_accuracy(human, y, weights), np.nan)
+            found["accuracy"][usable] = np.where(apart, pairwise_accuracy(human, y, weights), np.nan)
     return found
 
 
@@ -109,42 +109,6 @@ def all_equal(scores: NDArray[np.float64]) -> bool:
     """Return whether scores are the same, but for rounding."""
     ranked = _settled(scores)
     return bool(ranked.min() == ranked.max())
-
-
-def weighted_pearson(x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return Pearson's r of each row, whose points enter ``counts`` times; NaN where x or y does not vary.
-
-    Examples
-    --------
-    >>> weighted_pearson(np.array([[1.0, 2.0, 9.0]]), np.array([[2.0, 4.0, 0.0]]), np.array([[1, 3, 0]])).tolist()
-    [1.0]
-    """
-    n = counts.sum(axis=1, keepdims=True)
-    dx = x - (counts * x).sum(axis=1, keepdims=True) / n
-    dy = y - (counts * y).sum(axis=1, keepdims=True) / n
-    # Scaled first, so that neither huge nor tiny numbers leave the range of floats when squared.
-    dx, dy = _scaled(dx, counts), _scaled(dy, counts)
-    across = (counts * dx * dy).sum(axis=1)
-    within = np.sqrt((counts * dx * dx).sum(axis=1) * (counts * dy * dy).sum(axis=1))
-    varies = _varies(x, counts) & _varies(y, counts)
-    r = np.full(len(across), np.nan)
-    np.divide(across, within, out=r, where=varies & (within > 0))
-    clipped: NDArray[np.float64] = np.clip(r, -1.0, 1.0)
-    return clipped
-
-
-def _scaled(deviations: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    largest = np.where(counts > 0, np.abs(deviations), 0.0).max(axis=1, keepdims=True)
-    scaled = np.zeros_like(deviations)
-    np.divide(deviations, largest, out=scaled, where=largest > 0)
-    return scaled
-
-
-def _varies(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    low = np.where(counts > 0, values, np.inf).min(axis=1)
-    high = np.where(counts > 0, values, -np.inf).max(axis=1)
-    varies: NDArray[np.bool_] = low < high
-    return varies
 
 
 def pairwise_accuracy(
