@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from tests.oracles import wmt
-from trubleu.judge.replicates import centred_p, ends_of
 from trubleu.judge.wmt.statistics import (
     SEGMENT_STATISTICS,
     averaged,
@@ -22,8 +21,9 @@ from trubleu.judge.wmt.statistics import (
 )
 from trubleu.native import kernels
 from trubleu.stats import paired_bootstrap
-from trubleu.stats.bootstrap import Resampling, draw_counts
+from trubleu.stats.bootstrap import Resampling, draw_counts, ends_of
 from trubleu.stats.correlation import weighted_pearson
+from trubleu.stats.paired import centred_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import SegmentScores
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
 
 
 class GivenScores(NamedTuple):

@@ -1,16 +1,45 @@
-"""What reports of several protocols share: flat rows by name, and the sentences of verdicts."""
+"""What reports of several protocols share: notes, flat rows by name, and the sentences of verdicts."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from trubleu.errors import CountedWarning, TrubleuWarning
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+class Notes:
+    """Sentences for a report, each once; some are also said at once, as warnings."""
+
+    def __init__(self) -> None:
+        self._sentences: dict[str, None] = {}
+
+    def add(self, sentence: str) -> None:
+        """Keep a sentence without a warning."""
+        self._sentences.setdefault(sentence)
+
+    def warn(self, sentence: str) -> None:
+        """Keep a sentence, and warn of it."""
+        if sentence not in self._sentences:
+            self._sentences[sentence] = None
+            warnings.warn(TrubleuWarning(sentence), stacklevel=3)
+
+    def count(self, what: str, number: int) -> None:
+        """Keep a number of cases, and warn of them."""
+        warning = CountedWarning(what, number)
+        self._sentences.setdefault(str(warning))
+        warnings.warn(warning, stacklevel=3)
+
+    def all(self) -> tuple[str, ...]:
+        """Return the sentences in their order."""
+        return tuple(self._sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.human_scores import Opinions, Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.judge.pairs.results import Protocol
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
 
 
 SINGLE: Final = "single"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, SweepRow
-from trubleu.judge.replicates import centred_p, corrected, ends_of
 from trubleu.stats import fieller_interval, fisher_interval
+from trubleu.stats.bootstrap import ends_of
+from trubleu.stats.paired import centred_p, corrected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -34,7 +34,7 @@ from trubleu.judge.pairs.observations import Observer
 from trubleu.judge.pairs.reference_pool import Library
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
-from trubleu.judge.replicates import Notes
+from trubleu.judge.report import Notes
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
 

@@ -27,11 +27,10 @@ from trubleu.judge.ratings.results import (
     VerdictRow,
     measure_title,
 )
-from trubleu.judge.replicates import Notes, corrected, ends_of
-from trubleu.judge.report import Rival, brief_interval, data_needed, verdict
+from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
-from trubleu.stats.bootstrap import normal_errors
+from trubleu.stats.bootstrap import ends_of, normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.correlation import grain_of, settled
 from trubleu.stats.meta_evaluation import OutputPairs, system_means
@@ -47,7 +46,7 @@ from trubleu.stats.metric_tests import (
     clusters,
     metric_pairs,
 )
-from trubleu.stats.paired import holm_limit
+from trubleu.stats.paired import corrected, holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

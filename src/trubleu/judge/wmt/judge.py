@@ -9,7 +9,7 @@ from trubleu.errors import UsageError, counted, nearest
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
 from trubleu.judge.given_scores import check_lower_is_better
-from trubleu.judge.replicates import Notes
+from trubleu.judge.report import Notes
 from trubleu.judge.wmt.measures import (
     LEVEL_NAMES,
     Measured,

@@ -10,7 +10,6 @@ from zlib import crc32
 import numpy as np
 
 from trubleu.errors import MissingExtraError, some
-from trubleu.judge.replicates import centred_p, corrected, ends_of
 from trubleu.judge.wmt.results import AVERAGE, AgreementRow, DifferenceRow
 from trubleu.judge.wmt.statistics import (
     FEWEST,
@@ -24,8 +23,8 @@ from trubleu.judge.wmt.statistics import (
 )
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
 from trubleu.stats import pearson, permutation_of_metrics, total, williams_test
-from trubleu.stats.bootstrap import Resampling, draw_counts
-from trubleu.stats.paired import holm_limit
+from trubleu.stats.bootstrap import Resampling, draw_counts, ends_of
+from trubleu.stats.paired import centred_p, corrected, holm_limit
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.tau import RankedPairs

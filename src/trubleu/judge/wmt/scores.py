@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import SegmentScores, SystemScores
     from trubleu.execution.progress import Steps
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
     from trubleu.stats import ScoreFunction
