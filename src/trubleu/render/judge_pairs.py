@@ -29,18 +29,15 @@ from trubleu.render.judge_segments import (
     pair_counts,
 )
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     MISSING,
     Bounds,
     Cell,
     Column,
     Estimate,
     Table,
-    render_tables,
-    report_tables,
+    render_report,
     starred,
     table_of,
-    with_verdict,
 )
 from trubleu.signature import number_text
 
@@ -80,10 +77,8 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
     digits
         Decimals for people.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(report_tables(report), format, digits)
-    said = with_verdict([*pairs_verdict(report)], format)
-    return said + render_tables(pairs_tables(report), format, digits, notes=tuple(pairs_notes(report)))
+    tables, notes = pairs_tables(report), pairs_notes(report)
+    return render_report(report, format, digits, pairs_verdict(report), tables, notes)
 
 
 def pairs_verdict(report: PairsReport) -> Iterator[str]:
@@ -288,9 +283,7 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         If Jinja2 is not installed.
     """
     coefficients = {_measure(row): row.spearman for row in report.correlations}
-    labels = {"comparisons": 2, "intervals": 2, "pairs": 2, "systems": 1}
-    tables = {table.key: table for table in pairs_tables(report)}
-    grids = {name: table_grid(tables[name], 3, name, labels[name]) for name in labels if name in tables}
+    grids = {table.key: table_grid(table, 3, table.key) for table in pairs_tables(report)}
     text = rendered_page(
         "judge.html.j2",
         report_style(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
@@ -9,17 +10,14 @@ from trubleu.judge.ratings.results import LEVELS, measure_title
 from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
 from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     MISSING,
     Cell,
     Column,
     Estimate,
     Table,
-    render_tables,
-    report_tables,
+    render_report,
     starred,
     table_of,
-    with_verdict,
 )
 from trubleu.stats.metric_tests import CALIBRATED
 
@@ -55,11 +53,9 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
     all_pairs
         Whether people see the comparisons of all pairs of metrics, and not only those with the best.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(report_tables(report), format)
-    verdict = with_verdict([row.verdict for row in report.verdicts], format)
-    tables = [*headline_tables(report), *other_tables(report, all_pairs=all_pairs)]
-    return verdict + render_tables(tables, format, digits, notes=tuple(ratings_notes(report)))
+    tables = chain(headline_tables(report), other_tables(report, all_pairs=all_pairs))
+    verdicts = [row.verdict for row in report.verdicts]
+    return render_report(report, format, digits, verdicts, tables, ratings_notes(report))
 
 
 def headline_tables(report: RatingsReport) -> Iterator[Table]:
@@ -181,11 +177,11 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
         levels=[_level_view(report, level, digits) for level in LEVELS if report.headline(level)],
         confidence=f"{100 * report.setting.confidence:g} %",
         resample=_unit(report.setting),
-        differences=table_grid(named["differences"], digits, "comparisons", 3) if report.differences else None,
+        differences=table_grid(named["differences"], digits, "comparisons") if report.differences else None,
         test=f"{report.setting.test}: {_TESTS[report.setting.test]}",
         charts=_system_charts(report),
-        measures=table_grid(named["all_measures"], digits, "all measures", 2),
-        aspects=table_grid(named["aspects"], digits, "aspects", 1) if "aspects" in named else None,
+        measures=table_grid(named["all_measures"], digits, "all measures"),
+        aspects=table_grid(named["aspects"], digits, "aspects") if "aspects" in named else None,
         how=[*ratings_notes(report)],
     )
 

@@ -91,6 +91,8 @@ class Opinions:
         For rankings, of each pair: item, first and second system, and which one is better (1, 0 or −1).
     rated
         ``bool[systems, items]``: which outputs somebody looked at.
+    count
+        How many ratings or ranked pairs these are.
     """
 
     systems: tuple[str, ...]
@@ -98,6 +100,7 @@ class Opinions:
     people: NDArray[np.float64] | None
     ranked: NDArray[np.int64] | None
     rated: NDArray[np.bool_]
+    count: int
 
     def evaluation(self, scores: NDArray[np.float64], seed: int) -> MetaEvaluation:
         """Return these with scores of metrics, ``float64[metrics, systems, items]``."""
@@ -223,7 +226,7 @@ def judge_ratings(
         systems=len(found.systems),
         items=len(found.items),
         outputs=int(found.rated.sum()),
-        ratings=_used(opinions, found),
+        ratings=found.count,
         raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
         aspects=", ".join(_aspect_names(opinions)) or None,
         segment_measure=chosen.get("segment"),
@@ -270,15 +273,6 @@ def judge_ratings(
         ),
         notes=notes.all(),
     )
-
-
-def _used(opinions: Ratings | Rankings, found: Opinions) -> int:
-    """Return how many ratings or ranked pairs are of outputs that are here."""
-    if found.ranked is not None:
-        return int(found.ranked.shape[1])
-    systems, items = set(found.systems), set(found.items)
-    rows = zip(opinions.system, opinions.item, strict=True) if isinstance(opinions, Ratings) else ()
-    return sum(system in systems and item in items for system, item in rows)
 
 
 class _Known(NamedTuple):
@@ -357,7 +351,8 @@ def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
             f"{ratings.source}: all {counted(len(values), 'rated output')} got the same mean rating, {values[0]:g}, "
             "so no metric can agree or disagree; judge by another aspect or rate more outputs"
         )
-    return _rated_only(known, rated, people=people)
+    count = sum(item in columns and system in rows for item, system in zip(ratings.item, ratings.system, strict=True))
+    return _rated_only(known, rated, count, people=people)
 
 
 def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
@@ -389,12 +384,13 @@ def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
         )
     rated = np.zeros((len(systems), len(items)), dtype=bool)
     rated[a[kept], item[kept]] = rated[b[kept], item[kept]] = True
-    return _rated_only(known, rated, ranked=np.stack([item, a, b, better])[:, kept])
+    return _rated_only(known, rated, int(kept.sum()), ranked=np.stack([item, a, b, better])[:, kept])
 
 
 def _rated_only(
     known: _Known,
     rated: NDArray[np.bool_],
+    count: int,
     people: NDArray[np.float64] | None = None,
     ranked: NDArray[np.int64] | None = None,
 ) -> Opinions:
@@ -409,6 +405,7 @@ def _rated_only(
         people=None if people is None else people[rows][:, columns],
         ranked=ranked,
         rated=rated[rows][:, columns],
+        count=count,
     )
 
 
