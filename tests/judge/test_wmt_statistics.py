@@ -153,8 +153,8 @@ def test_coefficients_of_assessments() -> None:
     assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(human, metric).statistic)
     assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(human, metric).statistic)
     assert found["kendall"] == pytest.approx(scipy_stats.kendalltau(human, metric).statistic)
-    for points in (human, np.ones(4)), (human[:2], metric[:2]):
-        assert np.isnan([*observed_coefficients(*points, SEGMENT_STATISTICS).values()]).all()
+    for people, scores in ((human, np.ones(4)), (human[:2], metric[:2])):
+        assert np.isnan([*observed_coefficients(people, scores, SEGMENT_STATISTICS).values()]).all()
 
 
 def test_intervals_leave_out_undefined_resamples() -> None:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from trubleu.judge.wmt.results import Identical
 
 
+_LARGEST: Final = int(np.iinfo(np.int64).max)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WmtTask:
     """One language pair: systems, and what people think of them. What is not given is not computed.
@@ -244,9 +247,15 @@ def _places(names: Sequence[str], known: Mapping[str, int]) -> NDArray[np.int64]
 
 def _repeated_rows(rankings: Rankings, among: NDArray[np.bool_]) -> int:
     """Return how many of some rows are the same as an earlier one."""
-    names = ("ranking", "judge", "segment", "system_a", "system_b", "rank_a", "rank_b")
-    rows = np.stack([getattr(rankings, name)[among] for name in names], axis=1)
-    return len(rows) - len(np.unique(rows, axis=0))
+    key = np.zeros(int(np.count_nonzero(among)), dtype=np.int64)
+    for name in ("ranking", "judge", "segment", "system_a", "system_b", "rank_a", "rank_b"):
+        column = getattr(rankings, name)[among]
+        # One number a row is found by one sort; numbered anew where it would outgrow 64 bits.
+        if (int(key.max(initial=0)) + 1) * (int(column.max(initial=0)) + 1) > _LARGEST:
+            key, column = (np.unique(each, return_inverse=True)[1] for each in (key, column))
+        key = key * (int(column.max(initial=0)) + 1) + column
+    key.sort()
+    return int(np.count_nonzero(key[1:] == key[:-1]))
 
 
 SYSTEM_SCORES: Final = ".sys.score"
