@@ -189,7 +189,7 @@ def test_people_without_ties_need_no_calibration() -> None:
 def test_a_calibration_that_ties_everything_is_said() -> None:
     ratings, scores, _, _ = world(metrics=1)
     nearly = Ratings(ratings.item, ratings.system, ratings.rater, [1] * (len(ratings) - 1) + [5])
-    with pytest.warns(TrubleuWarning, match="calibration ties more than 95% of all pairs for good"):
+    with pytest.warns(TrubleuWarning, match="calibration ties more than 95 % of all pairs for good"):
         report = judged(nearly, scores)
     assert report.verdicts[0].verdict.endswith("; there is no other metric to compare it with.")
 

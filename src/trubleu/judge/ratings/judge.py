@@ -579,7 +579,9 @@ def _headlines(
         notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
     if opinions.people is not None and not opinions.rated.all():
         share = opinions.rated.mean()
-        notes.add(f"{share:.0%} of all outputs are rated; a system's scores are means over the items rated for it")
+        notes.add(
+            f"{100 * share:.0f} % of all outputs are rated; a system's scores are means over the items rated for it"
+        )
     return chosen
 
 
@@ -750,8 +752,8 @@ def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -
     tied = [name for name, share in zip(names, shares.tolist(), strict=True) if share > MOSTLY_TIED]
     if tied:
         notes.warn(
-            f"calibration ties more than {MOSTLY_TIED:.0%} of all pairs for {some(tied)}, so acc*_eq is little more "
-            "than the share of pairs that people tie; use another measure, such as --segment-measure kendall-item"
+            f"calibration ties more than {100 * MOSTLY_TIED:.0f} % of all pairs for {some(tied)}, so acc*_eq is little "
+            "more than the share of pairs that people tie; use another measure, such as --segment-measure kendall-item"
         )
 
 
