@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.rows import Row
 from benchmarks.timing import best
 from trubleu.data import Rankings
-from trubleu.judge.replicates import Notes
+from trubleu.judge.report import Notes
 from trubleu.judge.wmt.task import WmtTask
 from trubleu.judge.wmt.tau import VARIANTS, ranking_tau
 from trubleu.stats import total

@@ -9,11 +9,17 @@ import pytest
 import trubleu
 from tests.browser import test_compare_page
 from tests.browser.conftest import violations
-from tests.judge import test_ratings
+from tests.judge import test_ratings, wmt_world
 from tests.judge.example import make_report
 from trubleu.explain import explain
 from trubleu.judge import judge_sets
-from trubleu.render import render_explanation_page, render_judge_page, render_ratings_page, render_sets_page
+from trubleu.render import (
+    render_explanation_page,
+    render_judge_page,
+    render_ratings_page,
+    render_sets_page,
+    render_wmt_page,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +48,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "judge": lambda: render_judge_page(make_report(12, metrics=["dbleu-2"]), browse=3),
     "judge ratings": lambda: render_ratings_page(test_ratings.judged(*test_ratings.world()[:2])),
     "judge sets": lambda: render_sets_page(judge_sets({"one": test_ratings.judged(*test_ratings.world()[:2])})),
+    "judge wmt": lambda: render_wmt_page(wmt_world.judged(wmt_world.make_task())),
     "explain": explanations,
 }
 

@@ -8,7 +8,7 @@ import pytest
 from trubleu.data import Ratings, References
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.judge.pairs.human_scores import Opinions, lay_out_pairs, parse_pairs
-from trubleu.judge.replicates import Notes
+from trubleu.judge.report import Notes
 
 REFERENCES = References.from_lists([["x"], ["y"], ["z"]], ids=["1", "2", "3"])
 

@@ -349,7 +349,7 @@ def test_error_rates_from_a_file_are_turned_round() -> None:
     ter = replace(bad, metric=["ter"] * len(rows))
     report = judge(world, "bleu-1", scores=[good, bad, ter], lower_is_better=["bad"], conditions=["all"])
     assert [row_of(report, name, None).spearman for name in ("good", "bad", "ter")] == pytest.approx([1.0] * 3)
-    with pytest.raises(UsageError, match="there is no metric 'wer' among the scores from files"):
+    with pytest.raises(UsageError, match="lower is better for wer, but no file has scores of it"):
         judge(world, "bleu-1", scores=[good], lower_is_better=["wer"])
 
 

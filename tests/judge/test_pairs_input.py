@@ -50,13 +50,12 @@ def test_constant_scores_have_no_correlation() -> None:
     assert "NaN" not in render_pairs(report, "json")
 
 
-def test_constant_ratings_have_no_correlation() -> None:
+def test_constant_ratings_are_refused() -> None:
     world = make_world()
     rows = [{"item": item, "system": name, "rater": r, "score": 3} for item in world.references.ids for name in "ABC"
             for r in "xy"]  # fmt: skip
-    report, said = told(world._replace(ratings=Ratings.from_rows(rows)))
-    assert {row.spearman for row in report.correlations} == {None}
-    assert any("no correlation" in each for each in said)
+    with pytest.raises(DataError, match="so no metric can agree or disagree; judge by another aspect or rate more"):
+        told(world._replace(ratings=Ratings.from_rows(rows)))
 
 
 def test_a_unit_larger_than_the_data() -> None:

@@ -189,7 +189,7 @@ def test_people_without_ties_need_no_calibration() -> None:
 def test_a_calibration_that_ties_everything_is_said() -> None:
     ratings, scores, _, _ = world(metrics=1)
     nearly = Ratings(ratings.item, ratings.system, ratings.rater, [1] * (len(ratings) - 1) + [5])
-    with pytest.warns(TrubleuWarning, match="calibration ties more than 95% of all pairs for good"):
+    with pytest.warns(TrubleuWarning, match="calibration ties more than 95 % of all pairs for good"):
         report = judged(nearly, scores)
     assert report.verdicts[0].verdict.endswith("; there is no other metric to compare it with.")
 
@@ -207,6 +207,9 @@ def test_a_constant_metric_is_undefined_with_its_reason() -> None:
     (note,) = (each for each in report.notes if "undefined" in each)
     assert note.startswith("fair: Pearson r by item, Pearson r pooled, Spearman ρ pooled and ")
     assert note.endswith(" more are undefined, as all its scores are equal")
+    every = SegmentScores(scores.metric, scores.system, scores.segment, [7.0] * len(scores.score))
+    verdict = judged(ratings, every, segment_measure="pearson-item").verdicts[0].verdict
+    assert verdict == "On single outputs, Pearson r by item is undefined for every metric: all its scores are equal."
 
 
 def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
@@ -215,6 +218,8 @@ def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
         report = judged(ratings, scores)
     assert all(row.low is None for row in report.measures)
     assert "one item is rated, so there are no intervals over items" in report.notes
+    assert {row.items_needed for row in report.differences} == {None}
+    assert not any("would settle" in row.verdict for row in report.verdicts)
     with pytest.raises(DataError, match="rates one output only, and a metric is judged by several; rate more outputs"):
         judged(Ratings(["1"], ["A"], ["ann"], [3]), scores)
 
@@ -397,18 +402,19 @@ def test_unknown_systems_and_items_are_left_out_and_said() -> None:
     ):
         report = judge_ratings(outputs, references, ratings, {}, scores=[scores], resamples=10)
     assert report.setting.systems == 4
+    assert report.setting.ratings == sum(system != "E" for system in ratings.system)
 
 
 def test_scores_that_are_missing_are_said() -> None:
     ratings, scores, _, _ = world(metrics=1)
     kept = [row for row in range(len(scores)) if scores.system[row] != "E"]
     part = kept_rows(scores, SCORE, kept)
-    with pytest.raises(DataError, match="scores has no scores of E; give scores of all rated outputs"):
+    with pytest.raises(DataError, match="has no scores of E; give scores of all rated outputs"):
         judged(ratings, part)
     one = kept_rows(scores, SCORE, [*range(1, len(scores))])
-    with pytest.raises(DataError, match="good has no score of 1 rated output"):
+    with pytest.raises(DataError, match="good has no scores of 1 rated output; give scores of all rated outputs"):
         judged(ratings, one)
-    with pytest.raises(UsageError, match="there are no scores of ter, for which lower is better"):
+    with pytest.raises(UsageError, match="lower is better for ter, but no file has scores of it"):
         judged(ratings, scores, lower_is_better=["ter"])
     with pytest.raises(UsageError, match="there is no metric to judge"):
         judge_ratings({}, None, ratings, {})
@@ -422,6 +428,8 @@ def test_lower_is_better_turns_scores_round() -> None:
     one, two = judged(ratings, scores), judged(ratings, turned, lower_is_better=["good"])
     assert [row.value for row in one.measures] == [row.value for row in two.measures]
     assert [row.score for row in one.systems] == [-row.score for row in two.systems]
+    ter = SegmentScores(["ter"] * len(turned), turned.system, turned.segment, turned.score)  # one of ours
+    assert [row.value for row in judged(ratings, ter).measures] == [row.value for row in two.measures]
     assert "the sign of error rates is changed, so agreement is positive: good" in two.notes
 
 

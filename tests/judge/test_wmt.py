@@ -30,11 +30,11 @@ from trubleu.data import Rankings, SegmentScores, SystemScores
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.judge.wmt.judge import judge_wmt
 from trubleu.judge.wmt.scores import score_files
-from trubleu.judge.wmt.statistics import draw_counts
 from trubleu.judge.wmt.tau import VARIANTS, ranking_tau
 from trubleu.metrics import Bleu
 from trubleu.render.judge_wmt import render_wmt
 from trubleu.stats import bootstrap_interval, holm, williams_test
+from trubleu.stats.bootstrap import draw_counts
 
 
 def test_system_level_is_scipys_of_corpus_scores() -> None:
@@ -202,7 +202,7 @@ def test_a_metric_differs_from_itself_with_p_1() -> None:
 
 
 def test_without_scipy_only_williams_test_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
     with pytest.warns(TrubleuWarning, match=r"Williams' test are left out: .*pip install 'trubleu\[judge\]'"):
         report = judged(make_task())
     by_test = {
@@ -402,7 +402,7 @@ def test_constant_scores_are_undefined() -> None:
         "de-en, system level: same gives all systems the same score; correlations are undefined",
         "de-en, system level: flat gives all systems the same score; correlations are undefined",
         "de-en, rankings: same " + ALL_EQUAL,
-        "de-en, direct assessments: same gives all outputs the same score; correlations are undefined",
+        "de-en, direct assessments: same gives all assessed outputs the same score; correlations are undefined",
     ]
     assert report.agreement("system", "de-en", "flat", "pearson").value is None
     assert report.agreement("system", "de-en", "flat", "accuracy").value is None
@@ -428,7 +428,7 @@ def test_people_who_do_not_differ() -> None:
     assert [str(warning.message) for warning in caught] == [
         "de-en, system level: all systems have the same human score, so correlations are undefined",
         "de-en, rankings: people rank the outputs of every pair equal, so τ is undefined (wmt12, wmt13, wmt14)",
-        "de-en, direct assessments: all are the same, so correlations are undefined",
+        "de-en, direct assessments: all assessed outputs have the same human score, so correlations are undefined",
     ]
     assert {row.value for row in report.agreements if row.statistic != "hties"} == {None}
 

@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from tests.oracles import wmt
-from trubleu.judge.replicates import centred_p, ends_of
 from trubleu.judge.wmt.statistics import (
     SEGMENT_STATISTICS,
     averaged,
-    draw_counts,
+    coefficients,
+    observed_coefficients,
     pairwise_accuracy,
-    resampled_segment_coefficients,
-    segment_coefficients,
-    system_coefficients,
-    weighted_pearson,
+    resampled_assessments,
 )
 from trubleu.native import kernels
 from trubleu.stats import paired_bootstrap
-from trubleu.stats.bootstrap import Resampling
+from trubleu.stats.bootstrap import Resampling, draw_counts, ends_of
+from trubleu.stats.correlation import weighted_pearson
+from trubleu.stats.paired import centred_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +59,7 @@ def test_coefficients_of_counted_systems_are_scipys_of_repeated_ones(
     found: tuple[list[float], list[float], list[int]],
 ) -> None:
     human, scores, counts = (np.array(each) for each in found)
-    ours = system_coefficients(human, scores[np.newaxis], counts[np.newaxis])
+    ours = coefficients(human, scores[np.newaxis], counts[np.newaxis])
     x, y = np.repeat(human, counts), np.repeat(scores, counts)
     if np.count_nonzero(counts) < 3:
         assert all(np.isnan(value[0]) for value in ours.values())
@@ -92,7 +91,7 @@ def test_pearson_of_a_constant_whose_mean_is_rounded() -> None:
 
 
 def test_a_score_that_is_missing_makes_a_resample_undefined() -> None:
-    found = system_coefficients(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]]))
+    found = coefficients(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]]))
     assert [bool(np.isnan(value[1])) for value in found.values()] == [True] * 4
     assert [value[0] for value in found.values()] == pytest.approx([1.0] * 4)
 
@@ -109,7 +108,7 @@ def test_resamples_of_assessments_are_scipys_of_drawn_segments() -> None:
     human = rng.normal(size=len(segment))
     metric = np.round(human + rng.normal(size=len(segment)), 1)
     draws = Resampling(test="bootstrap", count=40, seed=11, threads=None, progress=None)
-    found = resampled_segment_coefficients(human, {"m": metric}, segment, draws)
+    found = resampled_assessments(human, {"m": metric}, segment, draws)
     for replicate, drawn in enumerate(draw_counts(6, 40, 11)):
         rows = np.repeat(np.arange(len(segment)), drawn[segment])
         x, y = human[rows], metric[rows]
@@ -129,7 +128,7 @@ def test_a_segment_drawn_alone_has_no_correlation() -> None:
     rng = np.random.default_rng(9)
     human, metrics = rng.random(3), {f"m{number}": rng.random(3) for number in range(30)}
     draws = Resampling(test="bootstrap", count=200, seed=1, threads=None, progress=None)
-    found = resampled_segment_coefficients(human, metrics, np.arange(3), draws)
+    found = resampled_assessments(human, metrics, np.arange(3), draws)
     alone = (draw_counts(3, 200, 1) == 3).any(axis=1)
     assert alone.any()
     for replicates in found.values():
@@ -142,7 +141,7 @@ def test_drawing_only_equal_assessments_gives_no_correlation(seed: int) -> None:
     tied, free = rng.random(2)[[0] * 9 + [1]], rng.random(10)
     draws = Resampling(test="bootstrap", count=200, seed=1, threads=None, progress=None)
     for human, metric in ((tied, free), (free, tied)):
-        found = resampled_segment_coefficients(human, {"m": metric}, np.arange(10), draws)
+        found = resampled_assessments(human, {"m": metric}, np.arange(10), draws)
         undefined = np.isnan(found["m", "spearman"])  # which is computed in whole numbers
         assert 0 < undefined.sum() < 200
         assert np.isnan(found["m", "pearson"]).tolist() == undefined.tolist()
@@ -150,13 +149,12 @@ def test_drawing_only_equal_assessments_gives_no_correlation(seed: int) -> None:
 
 def test_coefficients_of_assessments() -> None:
     human, metric = np.array([0.2, 0.1, 0.9, 0.4]), np.array([3.0, 1.0, 2.0, 5.0])
-    found = segment_coefficients(human, {"m": metric, "constant": np.ones(4)})
-    assert found["m", "pearson"] == pytest.approx(scipy_stats.pearsonr(human, metric).statistic)
-    assert found["m", "spearman"] == pytest.approx(scipy_stats.spearmanr(human, metric).statistic)
-    assert found["m", "kendall"] == pytest.approx(scipy_stats.kendalltau(human, metric).statistic)
-    assert [found["constant", statistic] for statistic in SEGMENT_STATISTICS] == [None] * 3
-    two = segment_coefficients(human[:2], {"m": metric[:2]})
-    assert list(two.values()) == [None] * 3
+    found = observed_coefficients(human, metric, SEGMENT_STATISTICS)
+    assert found["pearson"] == pytest.approx(scipy_stats.pearsonr(human, metric).statistic)
+    assert found["spearman"] == pytest.approx(scipy_stats.spearmanr(human, metric).statistic)
+    assert found["kendall"] == pytest.approx(scipy_stats.kendalltau(human, metric).statistic)
+    for people, scores in ((human, np.ones(4)), (human[:2], metric[:2])):
+        assert np.isnan([*observed_coefficients(people, scores, SEGMENT_STATISTICS).values()]).all()
 
 
 def test_intervals_leave_out_undefined_resamples() -> None:
@@ -188,8 +186,10 @@ def test_differences_by_rounding_alone_are_ties() -> None:
     human = np.array([1.0, 2.0, 3.0, 4.0])
     dusty = np.array([[20.0, 20.0 + 5e-10, 30.0, 40.0], [20.0, 20.0 + 5e-10, 20.0, 20.0]])
     exact = np.array([[20.0, 20.0, 30.0, 40.0], [20.0, 20.0, 20.0, 20.0]])
-    for name, values in system_coefficients(human, dusty).items():
-        assert values == pytest.approx(system_coefficients(human, exact)[name], nan_ok=True, abs=1e-9), name
+    for name, values in coefficients(human, dusty).items():
+        assert values == pytest.approx(coefficients(human, exact)[name], nan_ok=True, abs=1e-9), name
     for row in range(2):
-        expected = segment_coefficients(human, {"m": exact[row]})
-        assert segment_coefficients(human, {"m": dusty[row]}) == pytest.approx(expected, abs=1e-9)
+        expected = observed_coefficients(human, exact[row], SEGMENT_STATISTICS)
+        assert observed_coefficients(human, dusty[row], SEGMENT_STATISTICS) == pytest.approx(
+            expected, nan_ok=True, abs=1e-9
+        )

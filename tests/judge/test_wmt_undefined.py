@@ -11,8 +11,8 @@ import pytest
 from tests.judge.wmt_world import ALL_EQUAL, SEGMENTS, SYSTEMS, judged, make_task, ranked, scores_in_order
 from trubleu.data import Rankings, SegmentScores
 from trubleu.errors import CountedWarning, TrubleuWarning
-from trubleu.judge.wmt.statistics import draw_counts
 from trubleu.judge.wmt.tau import VARIANTS
+from trubleu.stats.bootstrap import draw_counts
 
 if TYPE_CHECKING:
     from trubleu.judge.wmt.results import WmtReport

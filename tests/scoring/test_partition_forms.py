@@ -23,7 +23,6 @@ from trubleu.files.lines import read_text_lines
 from trubleu.metrics import Bleu, registry
 from trubleu.metrics.registry import metrics_by_name
 from trubleu.scoring import partitions, score_files, score_parts
-from trubleu.scoring.partitions import LearnRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -258,7 +257,7 @@ def test_metrics_that_learn(
     kept = sorted((tmp_path / "kept").iterdir())
     assert len(kept) == 2 * 5  # what was learned, and scores
     with monkeypatch.context() as patch:
-        patch.setattr(LearnRange, "__call__", None)
+        patch.setattr(partitions, "learn_range", partial(pytest.fail, "it was learned"))
         patch.setattr(partitions.ScoreRange, "__call__", None)
         assert run(capsys, *arguments, "--engine", "local", *kept_here) == (
             *expected[:2],

@@ -75,7 +75,7 @@ def test_correlations_that_are_refused() -> None:
 
 
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'trubleu\[judge\]'"):
         williams_test(0.5, 0.4, 0.3, 10)
 

@@ -1,23 +1,58 @@
-"""What reports of several protocols share: flat rows by name, and the sentences of verdicts."""
+"""What reports of several protocols share: notes, flat rows by name, and the sentences of verdicts."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from trubleu.errors import CountedWarning, TrubleuWarning
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+class Notes:
+    """Sentences for a report, each once; some are also said at once, as warnings."""
+
+    def __init__(self) -> None:
+        self._sentences: dict[str, None] = {}
+
+    def add(self, sentence: str) -> None:
+        """Keep a sentence without a warning."""
+        self._sentences.setdefault(sentence)
+
+    def warn(self, sentence: str) -> None:
+        """Keep a sentence, and warn of it."""
+        if sentence not in self._sentences:
+            self._sentences[sentence] = None
+            warnings.warn(TrubleuWarning(sentence), stacklevel=3)
+
+    def count(self, what: str, number: int) -> None:
+        """Keep a number of cases, and warn of them."""
+        warning = CountedWarning(what, number)
+        self._sentences.setdefault(str(warning))
+        warnings.warn(warning, stacklevel=3)
+
+    def all(self) -> tuple[str, ...]:
+        """Return the sentences in their order."""
+        return tuple(self._sentences)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteRow:
-    """What a reader must know, in one sentence."""
+class Row:
+    """A flat row of a report."""
 
     schema: int = SCHEMA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRow(Row):
+    """What a reader must know, in one sentence."""
+
     note: str
 
 
@@ -46,8 +81,7 @@ class RowsReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""
-        parts = {name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in self.parts().items()}
-        return {"schema": SCHEMA, **parts}
+        return {"schema": SCHEMA} | {name: [*map(asdict, rows)] for name, rows in self.parts().items()}
 
 
 POWER: Final = 1.96 + 0.84

@@ -174,13 +174,17 @@ void run(const Job &job, std::size_t threads) {
 using Statistics = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Sums = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
+void check_rows(std::size_t rows) {
+  if (rows == 0 || rows > std::numeric_limits<std::uint32_t>::max()) {
+    throw std::invalid_argument("resampling needs between 1 and 2^32 - 1 rows");
+  }
+}
+
 template <template <class> class Weights>
 Sums sums_of(const Statistics &statistics, std::size_t replicates, std::uint64_t first, std::uint64_t seed,
              std::size_t threads) {
   const std::size_t rows = statistics.shape(0), columns = statistics.shape(1);
-  if (rows == 0 || rows > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::invalid_argument("resampling needs between 1 and 2^32 - 1 rows");
-  }
+  check_rows(rows);
   auto output = std::make_unique<double[]>(replicates * columns);
   const Job job{statistics.data(), rows, columns, replicates, first, seed, output.get()};
   {
@@ -191,12 +195,36 @@ Sums sums_of(const Statistics &statistics, std::size_t replicates, std::uint64_t
   return Sums(output.release(), {replicates, columns}, owner);
 }
 
+// How often each row enters each resample, as `resample_sums` draws them.
+Sums counts_of(std::size_t rows, std::size_t replicates, std::uint64_t first, std::uint64_t seed) {
+  check_rows(rows);
+  auto output = std::make_unique<double[]>(replicates * rows);
+  {
+    const nb::gil_scoped_release release;
+    Resamples<PlainLoops> resamples(rows);
+    std::vector<double> weights(rows * lanes);
+    for (std::size_t start = 0; start < replicates; start += lanes) {
+      resamples.begin(Generators(seed, Purpose::bootstrap, first + start));
+      resamples.next(0, rows, weights.data());
+      const std::size_t wanted = std::min(lanes, replicates - start);
+      for (std::size_t lane = 0; lane < wanted; ++lane) {
+        double *counts = output.get() + (start + lane) * rows;
+        for (std::size_t row = 0; row < rows; ++row) counts[row] = weights[row * lanes + lane];
+      }
+    }
+  }
+  nb::capsule owner(output.get(), [](void *data) noexcept { delete[] static_cast<double *>(data); });
+  return Sums(output.release(), {replicates, rows}, owner);
+}
+
 }  // namespace
 
 void bind_resample(nb::module_ &m) {
   m.def("resample_sums", &sums_of<Resamples>, nb::arg("statistics").noconvert(), nb::arg("resamples"), nb::arg("first"),
         nb::arg("seed"), nb::arg("threads"),
         "Row b: the sum of as many rows as there are, drawn with replacement by generator first + b.");
+  m.def("resample_counts", &counts_of, nb::arg("rows"), nb::arg("resamples"), nb::arg("first"), nb::arg("seed"),
+        "Row b: how often each row enters the sum b of resample_sums.");
   m.def("permute_sums", &sums_of<Swaps>, nb::arg("difference").noconvert(), nb::arg("trials"), nb::arg("first"),
         nb::arg("seed"), nb::arg("threads"), "Row t: the sum of the rows whose bit, by generator first + t, is 1.");
 }

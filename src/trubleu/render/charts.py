@@ -198,8 +198,10 @@ class Grid:
     labels: int = 1
 
 
-def table_grid(table: Table, digits: int, name: str, labels: int) -> Grid:
-    """Return a table as pages show it; its first columns are labels."""
+def table_grid(table: Table, digits: int, name: str, labels: int | None = None) -> Grid:
+    """Return a table as pages show it; its first columns are labels, all up to the first number if not given."""
+    if labels is None:
+        labels = next((at for at, column in enumerate(table.columns) if column.kind != "text"), len(table.columns))
     return Grid(
         name=name,
         heads=[column.heading for column in table.columns],

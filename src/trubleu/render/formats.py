@@ -11,7 +11,7 @@ from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table,
 from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from trubleu.render.tables import Cell
 
@@ -80,10 +80,15 @@ def plain(cell: Shown) -> str:
     >>> plain(Shown("36.28", ("35.10", "37.56"), "*"))
     '36.28 [35.10, 37.56]*'
     """
-    if cell.interval is None:
-        return one_line(cell.text) + cell.mark
-    interval = f"[{cell.interval[0]}, {cell.interval[1]}]"
-    return (f"{one_line(cell.text)} {interval}" if cell.text else interval) + cell.mark
+    return _joined_cell(cell, one_line) + cell.mark
+
+
+def _joined_cell(cell: Shown, escape: Callable[[str], str], interval: str = "[{}, {}]") -> str:
+    """Join the text and the interval of a cell."""
+    parts = [escape(cell.text)] if cell.text else []
+    if cell.interval is not None:
+        parts.append(interval.format(*map(escape, cell.interval)))
+    return " ".join(parts)
 
 
 _LINE_ENDS: Final = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
@@ -106,20 +111,16 @@ def _markdown_table(table: Table, digits: int) -> str:
     lines = [
         [escape_markdown(column.heading) for column in table.columns],
         *(
-            [_markdown_cell(shown(cell, column, digits)) for cell, column in zip(row, table.columns, strict=True)]
+            [
+                _joined_cell(each, escape_markdown) + escape_markdown(each.mark)
+                for each in (shown(cell, column, digits) for cell, column in zip(row, table.columns, strict=True))
+            ]
             for row in table.rows
         ),
     ]
     rule = "".join(":--|" if column.kind == "text" else "--:|" for column in table.columns)
     head, *body = (f"| {' | '.join(line)} |" for line in lines)
     return "\n".join([head, f"|{rule}", *body])
-
-
-def _markdown_cell(cell: Shown) -> str:
-    if cell.interval is None:
-        return escape_markdown(cell.text) + escape_markdown(cell.mark)
-    interval = f"[{cell.interval[0]}, {cell.interval[1]}]"
-    return (f"{escape_markdown(cell.text)} {interval}" if cell.text else interval) + escape_markdown(cell.mark)
 
 
 def _markdown_list(notes: Sequence[str]) -> str:
@@ -208,10 +209,7 @@ def _latex_line(cells: Sequence[str]) -> str:
 
 
 def _latex_cell(cell: Shown) -> str:
-    text = _latex_number(cell.text) if cell.text else ""
-    if cell.interval is not None:
-        interval = f"{{\\footnotesize [{_latex_number(cell.interval[0])}, {_latex_number(cell.interval[1])}]}}"
-        text = f"{text} {interval}" if text else interval
+    text = _joined_cell(cell, _latex_number, r"{{\footnotesize [{}, {}]}}")
     return f"{text}$^{{{cell.mark}}}$" if cell.mark else text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
@@ -28,17 +29,15 @@ from trubleu.render.judge_segments import (
     pair_counts,
 )
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     MISSING,
     Bounds,
     Cell,
     Column,
     Estimate,
     Table,
-    render_tables,
-    report_tables,
-    stars,
-    with_verdict,
+    render_report,
+    starred,
+    table_of,
 )
 from trubleu.signature import number_text
 
@@ -78,10 +77,8 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
     digits
         Decimals for people.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(report_tables(report), format, digits)
-    said = with_verdict([*pairs_verdict(report)], format)
-    return said + render_tables(pairs_tables(report), format, digits, notes=tuple(pairs_notes(report)))
+    tables, notes = pairs_tables(report), pairs_notes(report)
+    return render_report(report, format, digits, pairs_verdict(report), tables, notes)
 
 
 def pairs_verdict(report: PairsReport) -> Iterator[str]:
@@ -157,95 +154,67 @@ def _compared(row: ComparisonRow) -> tuple[Measure, Measure]:
     return (y, x) if (row.spearman_difference or 0.0) < 0 else (x, y)
 
 
+_MEASURE: Final = (Column("metric"), Column("condition", "references"))
+
+
+def _ends(row: Any, name: str) -> tuple[float | None, float | None]:
+    return getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
+
+
+def _estimate(row: Any, name: str) -> Estimate:
+    return Estimate(getattr(row, name), *_ends(row, name))
+
+
 def _correlations(report: PairsReport) -> Table:
-    return Table(
-        "Agreement with people",
-        [
-            Column("metric"),
-            Column("condition", "references"),
-            Column("spearman", "Spearman's ρ", "number"),
-            Column("kendall", "Kendall's τ", "number"),
-        ],
-        [
-            (
-                row.metric,
-                row.condition,
-                Estimate(row.spearman, row.spearman_low, row.spearman_high),
-                Estimate(row.kendall, row.kendall_low, row.kendall_high),
-            )
-            for row in report.correlations
-        ],
-        name="correlations",
-    )
+    columns = [
+        *_MEASURE,
+        Column("spearman", "Spearman's ρ", "number", of=lambda row: _estimate(row, "spearman")),
+        Column("kendall", "Kendall's τ", "number", of=lambda row: _estimate(row, "kendall")),
+    ]
+    return table_of(report.correlations, columns, "Agreement with people", name="correlations")
 
 
-def _bounds(low: float | None, high: float | None) -> Cell:
+def _bounds(name: str, row: Any) -> Cell:
+    low, high = _ends(row, name)
     return None if low is None or high is None else Bounds(low, high)
 
 
 def _other_intervals(report: PairsReport) -> Table:
     kinds = {"systems": "segments and systems", "fisher": "Fisher", "fieller": "Fieller"}
-    columns = [Column("metric"), Column("condition", "references")]
-    for name, letter in (("spearman", "ρ"), ("kendall", "τ")):
-        columns += [Column(f"{name}_{kind}", f"{letter}: {title}", "number") for kind, title in kinds.items()]
-    rows = []
-    for row in report.correlations:
-        cells: list[Cell] = [row.metric, row.condition]
-        for name in ("spearman", "kendall"):
-            cells += [
-                _bounds(getattr(row, f"{name}_{kind}_low"), getattr(row, f"{name}_{kind}_high")) for kind in kinds
-            ]
-        rows.append(cells)
-    return Table(
-        "Other intervals",
-        columns,
-        rows,
-        notes=[_KINDS_OF_INTERVALS],
-        name="intervals",
+    columns = [
+        Column(f"{name}_{kind}", f"{letter}: {title}", "number", of=partial(_bounds, f"{name}_{kind}"))
+        for name, letter in (("spearman", "ρ"), ("kendall", "τ"))
+        for kind, title in kinds.items()
+    ]
+    return table_of(
+        report.correlations, [*_MEASURE, *columns], "Other intervals", [_KINDS_OF_INTERVALS], name="intervals"
     )
 
 
 def _comparisons(report: PairsReport) -> Table:
-    return Table(
-        "Which agrees better",
-        [
-            Column("x"),
-            Column("y"),
-            Column("spearman_difference", "ρ(x) − ρ(y)", "signed"),
-            Column("spearman_p_holm", "p (Holm)", "p"),
-            Column("kendall_difference", "τ(x) − τ(y)", "signed"),
-            Column("kendall_p_holm", "p (Holm) of τ", "p"),
-        ],
-        [
-            (
-                *map(str, _compared(row)),
-                _difference(row, "spearman"),
-                _p(row.spearman_p_holm),
-                _difference(row, "kendall"),
-                _p(row.kendall_p_holm),
-            )
-            for row in report.comparisons
-        ],
-        name="comparisons",
-    )
+    columns = [
+        Column("x", of=lambda row: str(_compared(row)[0])),
+        Column("y", of=lambda row: str(_compared(row)[1])),
+        Column("spearman_difference", "ρ(x) − ρ(y)", "signed", of=lambda row: _difference(row, "spearman")),
+        Column("spearman_p_holm", "p (Holm)", "p", of=lambda row: starred(row.spearman_p_holm)),
+        Column("kendall_difference", "τ(x) − τ(y)", "signed", of=lambda row: _difference(row, "kendall")),
+        Column("kendall_p_holm", "p (Holm) of τ", "p", of=lambda row: starred(row.kendall_p_holm)),
+    ]
+    return table_of(report.comparisons, columns, "Which agrees better", name="comparisons")
 
 
 def _difference(row: ComparisonRow, name: str) -> Estimate:
     """Return a difference, of the measure with the larger ρ less the other."""
-    value, low, high = (getattr(row, f"{name}_difference{end}") for end in ("", "_low", "_high"))
+    value, low, high, _ = _estimate(row, f"{name}_difference")
     if value is not None and (row.spearman_difference or 0.0) < 0:
         value, low, high = -value, None if high is None else -high, None if low is None else -low
     return Estimate(value, low, high)
 
 
-def _p(p: float | None) -> Cell:
-    return None if p is None else Estimate(p, mark=stars(p))
-
-
 def _sweep(report: PairsReport, sweep: str) -> Table:
     rows = [row for row in report.sweeps if row.sweep == sweep]
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    cells = {(row.metric, row.value): Estimate(row.spearman, row.spearman_low, row.spearman_high) for row in rows}
+    cells = {(row.metric, row.value): _estimate(row, "spearman") for row in rows}
     title = _SWEEPS[sweep]
     conditions = dict.fromkeys(row.condition for row in rows if row.condition is not None)
     return Table(
@@ -266,38 +235,27 @@ def _value(sweep: str, value: float) -> str:
 def _systems(report: PairsReport) -> Table:
     measures = list(dict.fromkeys(map(_measure, report.system_scores)))
     scores = {(row.system, _measure(row)): row.score for row in report.system_scores}
-    return Table(
-        "Systems",
-        [
-            Column("system"),
-            Column("mean_rating", "mean rating", "number", digits=2),
-            Column("rated", "segments", "count"),
-            Column("ratings", kind="count"),
-            Column("equal_share", "equal to a reference"),
-            *(Column(f"score_{place}", str(measure), "number", digits=2) for place, measure in enumerate(measures)),
-        ],
-        [
-            (
-                row.system,
-                row.mean_rating,
-                row.rated,
-                row.ratings,
-                f"{100 * row.equal_share:.1f} %" if row.rated else MISSING,
-                *(scores.get((row.system, measure)) for measure in measures),
-            )
-            for row in sorted(report.systems, key=lambda row: -(row.mean_rating or -math.inf))
-        ],
-        name="systems",
-    )
+    columns = [
+        Column("system"),
+        Column("mean_rating", "mean rating", "number", digits=2),
+        Column("rated", "segments", "count"),
+        Column("ratings", kind="count"),
+        Column(
+            "equal_share",
+            "equal to a reference",
+            of=lambda row: f"{100 * row.equal_share:.1f} %" if row.rated else MISSING,
+        ),
+    ]
+    for place, measure in enumerate(measures):
+        of = partial(lambda measure, row: scores.get((row.system, measure)), measure)
+        columns.append(Column(f"score_{place}", str(measure), "number", 2, of))
+    ordered = sorted(report.systems, key=lambda row: -(row.mean_rating or -math.inf))
+    return table_of(ordered, columns, "Systems", name="systems")
 
 
 def _pairs(report: PairsReport) -> Table:
-    return Table(
-        "Pairs",
-        [Column("a"), Column("b"), Column("segments", kind="count"), Column("units", kind="count")],
-        [(row.a, row.b, row.segments, row.units) for row in report.pairs],
-        name="pairs",
-    )
+    columns = [Column("a"), Column("b"), Column("segments", kind="count"), Column("units", kind="count")]
+    return table_of(report.pairs, columns, "Pairs", name="pairs")
 
 
 def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Measure | None = None) -> str:
@@ -325,9 +283,7 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         If Jinja2 is not installed.
     """
     coefficients = {_measure(row): row.spearman for row in report.correlations}
-    labels = {"comparisons": 2, "intervals": 2, "pairs": 2, "systems": 1}
-    tables = {table.key: table for table in pairs_tables(report)}
-    grids = {name: table_grid(tables[name], 3, name, labels[name]) for name in labels if name in tables}
+    grids = {table.key: table_grid(table, 3, table.key) for table in pairs_tables(report)}
     text = rendered_page(
         "judge.html.j2",
         report_style(),
@@ -337,7 +293,7 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         about=_basis(report),
         warnings=report.notes,
         agreement=_agreement(report),
-        confidence=f"{report.setting.confidence:.0%}",
+        confidence=f"{100 * report.setting.confidence:g} %",
         level=f"{LEVEL:g}",
         grids=grids,
         charts=sweep_charts(report.sweeps),

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
-from trubleu.judge.ratings.results import (
-    LEVELS,
-    MetricDifferenceRow,
-    measure_title,
-)
+from trubleu.judge.ratings.results import LEVELS, measure_title
 from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
 from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     MISSING,
+    Cell,
     Column,
     Estimate,
     Table,
-    render_tables,
-    report_tables,
-    stars,
-    with_verdict,
+    render_report,
+    starred,
+    table_of,
 )
 from trubleu.stats.metric_tests import CALIBRATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from trubleu.judge.ratings.results import Level, RatingsReport, RatingsSetting
+    from trubleu.judge.ratings.results import Level, MeasureRow, RatingsReport, RatingsSetting
 
 _TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
 
@@ -57,11 +53,9 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
     all_pairs
         Whether people see the comparisons of all pairs of metrics, and not only those with the best.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(report_tables(report), format)
-    verdict = with_verdict([row.verdict for row in report.verdicts], format)
-    tables = [*headline_tables(report), *other_tables(report, all_pairs=all_pairs)]
-    return verdict + render_tables(tables, format, digits, notes=tuple(ratings_notes(report)))
+    tables = chain(headline_tables(report), other_tables(report, all_pairs=all_pairs))
+    verdicts = [row.verdict for row in report.verdicts]
+    return render_report(report, format, digits, verdicts, tables, ratings_notes(report))
 
 
 def headline_tables(report: RatingsReport) -> Iterator[Table]:
@@ -70,36 +64,23 @@ def headline_tables(report: RatingsReport) -> Iterator[Table]:
         rows = report.headline(level)
         if not rows:
             continue
-        measure = rows[0].measure
-        epsilon = measure == CALIBRATED
-        yield Table(
-            f"{_TITLES[level]}: {measure_title(level, measure)}",
-            [
-                Column("cluster", kind="count"),
-                Column("metric"),
-                Column("value", measure_title(level, measure), "number"),
-                *([Column("epsilon", "ε", "number")] if epsilon else []),
-            ],
-            [
-                (
-                    row.cluster,
-                    row.metric,
-                    "undefined"
-                    if row.value is None
-                    else Estimate(row.value, row.low, row.high, "*" * bool(row.not_worse)),
-                    *([row.epsilon] if epsilon else []),
-                )
-                for row in rows
-            ],
-            name=level,
-        )
+        title = measure_title(level, rows[0].measure)
+        columns = [Column("cluster", kind="count"), Column("metric"), Column("value", title, "number", of=_value)]
+        if rows[0].measure == CALIBRATED:
+            columns.append(Column("epsilon", "ε", "number"))
+        yield table_of(rows, columns, f"{_TITLES[level]}: {title}", name=level)
+
+
+def _value(row: MeasureRow) -> Cell:
+    return "undefined" if row.value is None else Estimate(row.value, row.low, row.high, "*" * bool(row.not_worse))
 
 
 def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
     """Yield comparisons of metrics, all measures, and single aspects."""
     rows = [row for row in report.differences if all_pairs or row.metric_x == report.headline(row.level)[0].metric]
     if rows:
-        yield _differences(rows, "All pairs of metrics" if all_pairs else "The best metric and the others")
+        title = "All pairs of metrics" if all_pairs else "The best metric and the others"
+        yield table_of(rows, _DIFFERENCE, title, name="differences")
     metrics = [row.metric for row in report.headline("segment")]
     cells = {(row.level, row.measure, row.metric): row.value for row in report.measures}
     measures = dict.fromkeys((row.level, row.measure) for row in report.measures)
@@ -126,32 +107,15 @@ def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
         )
 
 
-def _differences(rows: Sequence[MetricDifferenceRow], title: str) -> Table:
-    return Table(
-        title,
-        [
-            Column("level"),
-            Column("x"),
-            Column("y"),
-            Column("difference", "x − y", "signed"),
-            Column("p", kind="p"),
-            Column("p_holm", "p (Holm)", "p"),
-            Column("items_needed", "items needed", "count"),
-        ],
-        [
-            (
-                row.level,
-                row.metric_x,
-                row.metric_y,
-                row.difference,
-                row.p,
-                None if row.p_holm is None else Estimate(row.p_holm, mark=stars(row.p_holm)),
-                row.items_needed,
-            )
-            for row in rows
-        ],
-        name="differences",
-    )
+_DIFFERENCE: Final = (
+    Column("level"),
+    Column("x", of=lambda row: row.metric_x),
+    Column("y", of=lambda row: row.metric_y),
+    Column("difference", "x − y", "signed"),
+    Column("p", kind="p"),
+    Column("p_holm", "p (Holm)", "p", of=lambda row: starred(row.p_holm)),
+    Column("items_needed", "items needed", "count"),
+)
 
 
 def described(report: RatingsReport) -> str:
@@ -213,11 +177,11 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
         levels=[_level_view(report, level, digits) for level in LEVELS if report.headline(level)],
         confidence=f"{100 * report.setting.confidence:g} %",
         resample=_unit(report.setting),
-        differences=table_grid(named["differences"], digits, "comparisons", 3) if report.differences else None,
+        differences=table_grid(named["differences"], digits, "comparisons") if report.differences else None,
         test=f"{report.setting.test}: {_TESTS[report.setting.test]}",
         charts=_system_charts(report),
-        measures=table_grid(named["all_measures"], digits, "all measures", 2),
-        aspects=table_grid(named["aspects"], digits, "aspects", 1) if "aspects" in named else None,
+        measures=table_grid(named["all_measures"], digits, "all measures"),
+        aspects=table_grid(named["aspects"], digits, "aspects") if "aspects" in named else None,
         how=[*ratings_notes(report)],
     )
 

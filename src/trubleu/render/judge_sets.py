@@ -9,7 +9,13 @@ from trubleu.judge.ratings.results import measure_title
 from trubleu.render.charts import StripRow, regret_chart, strip_table, table_grid
 from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.judge_ratings import described
-from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, render_tables, report_tables, with_verdict
+from trubleu.render.tables import (
+    Column,
+    Estimate,
+    Table,
+    render_report,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,29 +39,22 @@ def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> st
     digits
         Decimals for people.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(report_tables(report), format)
-    return with_verdict([report.verdict], format) + render_tables(
-        [regret_table(report), value_table(report)], format, digits, notes=tuple(sets_notes(report))
-    )
+    tables = [regret_table(report), value_table(report)]
+    return render_report(report, format, digits, [report.verdict], tables, sets_notes(report))
 
 
 def regret_table(report: SetsReport) -> Table:
     """Return the distance of each metric from the best."""
-    return Table(
-        "Distance from the best metric",
-        [
-            Column("metric"),
-            Column("mean", kind="number"),
-            Column("worst", kind="number"),
-            Column("where"),
-            Column("best", "times best", "count"),
-            Column("not_worse", "not significantly worse", "count"),
-            Column("columns", "of", "count"),
-        ],
-        [(row.metric, row.mean, row.worst, row.where, row.best, row.not_worse, row.columns) for row in report.regrets],
-        name="regrets",
-    )
+    columns = [
+        Column("metric"),
+        Column("mean", kind="number"),
+        Column("worst", kind="number"),
+        Column("where"),
+        Column("best", "times best", "count"),
+        Column("not_worse", "not significantly worse", "count"),
+        Column("columns", "of", "count"),
+    ]
+    return table_of(report.regrets, columns, "Distance from the best metric", name="regrets")
 
 
 def value_table(report: SetsReport) -> Table:
@@ -134,6 +133,6 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
         warnings=(),
         distances=strip_table("distances", heads, rows, at=3, texts=(0, 3), zero=True),
         charts=[regret_chart("Distance from the best", by_metric, means)],
-        values=table_grid(value_table(report), digits, "agreement with people", 3),
+        values=table_grid(value_table(report), digits, "agreement with people"),
         how=[*sets_notes(report)],
     )

@@ -16,15 +16,12 @@ from trubleu.judge.wmt.tau import VARIANTS
 from trubleu.render.charts import bucket_chart, legend_keys, table_grid
 from trubleu.render.explanation_page import page_script, rendered_page, report_style
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     Bounds,
     Column,
     Estimate,
     Table,
-    render_tables,
-    report_tables,
-    stars,
-    with_verdict,
+    render_report,
+    starred,
 )
 
 if TYPE_CHECKING:
@@ -76,10 +73,7 @@ def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:
     digits
         Decimals for people.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(report_tables(report), format, digits)
-    said = with_verdict([*wmt_verdict(report)], format)
-    return said + render_tables(wmt_tables(report), format, digits, notes=tuple(wmt_notes(report)))
+    return render_report(report, format, digits, wmt_verdict(report), wmt_tables(report), wmt_notes(report))
 
 
 def render_wmt_page(report: WmtReport, digits: int = 3) -> str:
@@ -103,17 +97,13 @@ def render_wmt_page(report: WmtReport, digits: int = 3) -> str:
         tables=[
             {
                 "title": table.title,
-                "grid": table_grid(table, digits, table.title, _labels(table)),
+                "grid": table_grid(table, digits, table.title),
                 "differences": table.key == "differences",
             }
             for table in wmt_tables(report)
         ],
         how=[*wmt_notes(report)],
     )
-
-
-def _labels(table: Table) -> int:
-    return next((place for place, column in enumerate(table.columns) if column.kind != "text"), len(table.columns))
 
 
 def _metrics(report: WmtReport) -> list[str]:
@@ -273,8 +263,7 @@ def _differences(rows: Sequence[DifferenceRow]) -> Table:
     for (level, pair, x, y), by_test in found.items():
         first = next(iter(by_test.values()))
         ends = None if first.low is None or first.high is None else Bounds(first.low, first.high)
-        p_values = [by_test[test].p_holm if test in by_test else None for test in tests]
-        marked = [None if p is None else Estimate(p, mark=stars(p)) for p in p_values]
+        marked = [starred(by_test[test].p_holm) if test in by_test else None for test in tests]
         shown.append((level, pair, x, y, first.statistic, first.difference, ends, *marked))
     return Table(
         "Differences between metrics",

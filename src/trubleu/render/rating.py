@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import counted
 from trubleu.rating.plan import Plan
 from trubleu.rating.summary import WeightBin
-from trubleu.render.tables import FOR_PROGRAMS, Column, Table, one_line, record_table
+from trubleu.render.tables import FOR_PROGRAMS, Column, Table, one_line, record_table, table_of
 from trubleu.scoring.next_ratings import NextText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from trubleu.rating.model_agreement import ModelBias
-    from trubleu.rating.summary import DisputedText, ModelSummary, QuestionSummary, RaterSummary, Summary
+    from trubleu.rating.summary import ModelSummary, RaterSummary, Summary
     from trubleu.scoring.next_ratings import RatingPlan
 
-
-T = TypeVar("T")
-_Cell: TypeAlias = tuple[Column, Callable[[T], Any]]  # a column, and what it shows of an object
 
 SHOWN_TEXTS = 20  # references of a plan shown to people
 _ALMOST = 0.99  # an interval that becomes narrower by less does not count as narrower
@@ -54,62 +49,51 @@ def status_tables(found: Summary) -> list[Table]:
     tables += [_models_table(found)] if found.models else []
     tables += [_bias_table(found)] if any(model.beside.bias for model in found.models) else []
     if found.counted and found.weights:
-        weights: list[_Cell[WeightBin]] = [
-            (Column("weight"), lambda each: f"{each.low:+.2f} to {each.high:+.2f}"),
-            (Column("texts", kind="count"), lambda each: each.count),
+        weights = [
+            Column("weight", of=lambda each: f"{each.low:+.2f} to {each.high:+.2f}"),
+            Column("texts", kind="count", of=lambda each: each.count),
         ]
-        tables.append(_table("Weights", "", found.weights, weights))
+        tables.append(table_of(found.weights, weights, "Weights"))
     if found.disputed:
-        disputed: list[_Cell[DisputedText]] = [
-            (Column("item"), lambda each: _short(each.key)),
-            (Column("scores"), lambda each: " ".join(map(str, each.scores))),
-            (Column("spread", kind="number"), lambda each: each.spread),
-            (Column("message"), lambda each: _short(each.message or "")),
-            (Column("text"), lambda each: _short(each.text)),
+        disputed = [
+            Column("item", of=lambda each: _short(each.key)),
+            Column("scores", of=lambda each: " ".join(map(str, each.scores))),
+            Column("spread", kind="number"),
+            Column("message", of=lambda each: _short(each.message or "")),
+            Column("text", of=lambda each: _short(each.text)),
         ]
-        tables.append(_table("What raters disagree on most", "disputed", found.disputed, disputed))
+        tables.append(table_of(found.disputed, disputed, "What raters disagree on most", name="disputed"))
     return tables
 
 
-def _table(title: str, name: str, rows: Iterable[T], cells: Sequence[_Cell[T]]) -> Table:
-    """Return a table with a row for each object, of columns and what they show."""
-    return Table(title, [column for column, _ in cells], [[get(row) for _, get in cells] for row in rows], name=name)
-
-
 def _questions_table(found: Summary) -> Table:
-    cells: list[_Cell[QuestionSummary]] = [
-        (Column("question"), lambda each: each.name),
-        (Column("answered", kind="count"), lambda each: each.answered),
-        (Column("left_out", "left out", kind="count"), lambda each: each.left_out),
-        (
-            Column("alpha", "α, ordinal", kind="number", digits=3),
-            lambda each: None if each.alpha.reason else each.alpha.alpha,
-        ),
-        (Column("note", ""), lambda each: each.alpha.reason if each.answered else "nobody has answered it"),
+    columns = [
+        Column("question", of=lambda each: each.name),
+        Column("answered", kind="count"),
+        Column("left_out", "left out", kind="count"),
+        Column("alpha", "α, ordinal", "number", 3, lambda each: None if each.alpha.reason else each.alpha.alpha),
+        Column("note", "", of=lambda each: each.alpha.reason if each.answered else "nobody has answered it"),
     ]
     title = f"Questions (below: {found.questions[found.question].name})"
-    return _table(title, "questions", found.questions, cells)
+    return table_of(found.questions, columns, title, name="questions")
 
 
 def _raters_table(raters: Sequence[RaterSummary]) -> Table:
-    cells: list[_Cell[RaterSummary]] = [
-        (Column("number", kind="count"), lambda each: each.rater.id),
-        (Column("name"), lambda each: one_line(each.rater.name)),
-        (Column("ratings", kind="count"), lambda each: each.ratings),
-        (Column("counted", kind="count"), lambda each: each.counted),
-        (Column("seconds", "seconds each", kind="number", digits=1), lambda each: each.seconds),
-        (Column("scores", f"scores 1 to {len(raters[0].scores)}"), lambda each: " ".join(map(str, each.scores))),
-        (Column("mean", kind="number"), lambda each: each.mean),
-        (Column("spread", kind="number"), lambda each: each.spread),
-        (Column("gold"), lambda each: f"{each.gold_right} of {each.gold_total}" if each.gold_total else None),
-        (Column("kappa", "κ with the rest", kind="number"), lambda each: each.agreement),
-        (Column("shared", kind="count"), lambda each: each.shared),
-        (
-            Column("state", ""),
-            lambda each: _excluded(each) or "; ".join(filter(None, (each.gold_note, *each.flags))),
-        ),
+    columns = [
+        Column("number", kind="count", of=lambda each: each.rater.id),
+        Column("name", of=lambda each: one_line(each.rater.name)),
+        Column("ratings", kind="count"),
+        Column("counted", kind="count"),
+        Column("seconds", "seconds each", kind="number", digits=1),
+        Column("scores", f"scores 1 to {len(raters[0].scores)}", of=lambda each: " ".join(map(str, each.scores))),
+        Column("mean", kind="number"),
+        Column("spread", kind="number"),
+        Column("gold", of=lambda each: f"{each.gold_right} of {each.gold_total}" if each.gold_total else None),
+        Column("kappa", "κ with the rest", kind="number", of=lambda each: each.agreement),
+        Column("shared", kind="count"),
+        Column("state", of=lambda each: _excluded(each) or "; ".join(filter(None, (each.gold_note, *each.flags)))),
     ]
-    return _table("Raters", "", raters, cells)
+    return table_of(raters, columns, "Raters")
 
 
 def _excluded(person: RaterSummary) -> str:
@@ -120,33 +104,33 @@ def _models_table(found: Summary) -> Table:
     def state(model: ModelSummary) -> str:
         return "; ".join((_excluded(model.person) or model.beside.verdict, *model.person.flags))
 
-    cells: list[_Cell[ModelSummary]] = [
-        (Column("number", kind="count"), lambda each: each.person.rater.id),
-        (Column("name"), lambda each: one_line(each.person.rater.name)),
-        (Column("ratings", kind="count"), lambda each: each.person.ratings),
-        (Column("refused", kind="count"), lambda each: each.refused),
-        (Column("shared", "shared texts", kind="count"), lambda each: each.beside.shared),
-        (Column("alpha_without", "α of people", kind="number", digits=3), lambda each: each.beside.alpha_without),
-        (Column("alpha", "α with it", kind="number", digits=3), lambda each: each.beside.alpha),
-        (Column("kappa", "κ with people", kind="number", digits=3), lambda each: each.beside.kappa),
-        (Column("winning_rate", "ω", kind="number"), lambda each: getattr(each.beside.test, "winning_rate", None)),
-        (Column("advantage", "ρ", kind="number"), lambda each: getattr(each.beside.test, "advantage", None)),
-        (Column("verdict", "may replace a person"), state),
+    columns = [
+        Column("number", kind="count", of=lambda each: each.person.rater.id),
+        Column("name", of=lambda each: one_line(each.person.rater.name)),
+        Column("ratings", kind="count", of=lambda each: each.person.ratings),
+        Column("refused", kind="count"),
+        Column("shared", "shared texts", kind="count", of=lambda each: each.beside.shared),
+        Column("alpha_without", "α of people", kind="number", digits=3, of=lambda each: each.beside.alpha_without),
+        Column("alpha", "α with it", kind="number", digits=3, of=lambda each: each.beside.alpha),
+        Column("kappa", "κ with people", kind="number", digits=3, of=lambda each: each.beside.kappa),
+        Column("winning_rate", "ω", kind="number", of=lambda each: getattr(each.beside.test, "winning_rate", None)),
+        Column("advantage", "ρ", kind="number", of=lambda each: getattr(each.beside.test, "advantage", None)),
+        Column("verdict", "may replace a person", of=state),
     ]
-    return _table("Models beside people", "models", found.models, cells)
+    return table_of(found.models, columns, "Models beside people", name="models")
 
 
 def _bias_table(found: Summary) -> Table:
-    cells: list[_Cell[tuple[ModelSummary, ModelBias]]] = [
-        (Column("model"), lambda row: one_line(row[0].person.rater.name)),
-        (Column("by"), lambda row: row[1].by),
-        (Column("group", ""), lambda row: one_line(row[1].group)),
-        (Column("texts", kind="count"), lambda row: row[1].texts),
-        (Column("difference", "score less people's", kind="signed"), lambda row: row[1].difference),
-        (Column("error", "standard error", kind="number"), lambda row: row[1].error),
+    columns = [
+        Column("model", of=lambda row: one_line(row[0].person.rater.name)),
+        Column("by", of=lambda row: row[1].by),
+        Column("group", "", of=lambda row: one_line(row[1].group)),
+        Column("texts", kind="count", of=lambda row: row[1].texts),
+        Column("difference", "score less people's", kind="signed", of=lambda row: row[1].difference),
+        Column("error", "standard error", kind="number", of=lambda row: row[1].error),
     ]
     rows = [(model, each) for model in found.models for each in model.beside.bias]
-    return _table("What models favour", "bias", rows, cells)
+    return table_of(rows, columns, "What models favour", name="bias")
 
 
 def _short(text: str) -> str:

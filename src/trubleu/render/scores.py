@@ -13,6 +13,7 @@ from trubleu.render.tables import (
     Table,
     record_table,
     render_tables,
+    starred,
     stars,
     table_of,
 )
@@ -175,7 +176,7 @@ def _tests(tests: Sequence[TestRow]) -> Table:
         Column("interval", kind="signed", of=lambda test: Bounds(test.low, test.high)),
         Column("effect", kind="signed", digits=2),
         Column("p", kind="p"),
-        Column("p_holm", "p (Holm)", "p", of=lambda test: Estimate(test.p_holm, mark=stars(test.p_holm))),
+        Column("p_holm", "p (Holm)", "p", of=lambda test: starred(test.p_holm)),
     ]
     return table_of(tests, columns, name="tests")
 

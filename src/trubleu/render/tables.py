@@ -211,9 +211,19 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Se
     return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
 
 
-def report_tables(report: RowsReport) -> list[Table]:
-    """Return the flat rows of a report for programs."""
-    return [record_table(name, report.kinds[name], rows) for name, rows in report.parts().items()]
+def render_report(
+    report: RowsReport,
+    format: str,  # noqa: A002
+    digits: int,
+    verdicts: Iterable[str],
+    tables: Iterable[Table],
+    notes: Iterable[str],
+) -> str:
+    """Render a report: for programs its flat rows, for people the verdict, tables and notes."""
+    if format in FOR_PROGRAMS:
+        flat = [record_table(name, report.kinds[name], rows) for name, rows in report.parts().items()]
+        return render_tables(flat, format)
+    return with_verdict([*verdicts], format) + render_tables([*tables], format, digits, notes=[*notes])
 
 
 class Shown(NamedTuple):
@@ -322,6 +332,11 @@ def stars(p: float) -> str:
     ('', '*', '***')
     """
     return next((mark for bound, mark in _STARS if p < bound), "")
+
+
+def starred(p: float | None) -> Cell:
+    """Return the cell of a p-value with its stars; None if there is none."""
+    return None if p is None else Estimate(p, mark=stars(p))
 
 
 def one_line(text: str) -> str:

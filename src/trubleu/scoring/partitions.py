@@ -50,32 +50,27 @@ MakeMetrics = Callable[[], Mapping[str, Metric]]
 _PACKING: Final = Packing((PartialSample, Cells, WrittenPart))
 
 
-@dataclass(frozen=True, slots=True)
-class LearnRange:
-    """Counts n-grams in the references of a range, for metrics that learn from them.
+def learn_range(
+    files: LineStream, threads: int | None, lines: LineRange, metrics: Mapping[str, Metric]
+) -> dict[str, NgramCounts]:
+    """Count n-grams in the references of a range, for metrics that learn from them.
 
-    Attributes
+    Parameters
     ----------
     files
         The corpus, without outputs.
-    learning
-        The names of the metrics that learn.
     threads
         How many threads to use; None for all cores.
+    lines
+        The range.
+    metrics
+        Those of this worker.
     """
-
-    files: LineStream
-    learning: tuple[str, ...]
-    threads: int | None = None
-
-    def __call__(self, lines: LineRange, metrics: Mapping[str, Metric]) -> dict[str, NgramCounts]:
-        """Count a range."""
-        columns = len(self.files.paths)
-        found = (
-            {name: metric.counts(references, self.threads) for name, metric in learning_in_parts(metrics).items()}
-            for references, _ in replace(lines, spans=lines.spans[:columns]).parts(self.files)
-        )
-        return summed(found)
+    found = (
+        {name: metric.counts(references, threads) for name, metric in learning_in_parts(metrics).items()}
+        for references, _ in replace(lines, spans=lines.spans[: len(files.paths)]).parts(files)
+    )
+    return summed(found)
 
 
 def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric]:
@@ -137,48 +132,29 @@ def _taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, M
     return {name: learning[name].knowing(learned[name]) if name in learned else made[name] for name in made}
 
 
-@dataclass(frozen=True, slots=True)
-class SameMetrics:
-    """Creates metrics on a worker and checks that they are the same as the caller's.
+def same_metrics(metrics: MakeMetrics, signatures: Sequence[tuple[str, str]]) -> Mapping[str, Metric]:
+    """Create metrics on a worker and check that they are the same as the caller's.
 
-    Attributes
+    Parameters
     ----------
     metrics
         Makes them.
     signatures
         What they were there, as `signatures_of` tells.
-    """
-
-    metrics: MakeMetrics
-    signatures: tuple[tuple[str, str], ...]
-
-    def __call__(self) -> Mapping[str, Metric]:
-        """Create the metrics.
-
-        Raises
-        ------
-        UsageError
-            If they are not the same, as a file that they need is another one here.
-        """
-        made = self.metrics()
-        check_same(made, self.signatures)
-        return made
-
-
-def check_same(metrics: Mapping[str, Metric], signatures: Sequence[tuple[str, str]]) -> None:
-    """Raise an error if metrics differ from those of the caller, as when a file they use differs on this machine.
 
     Raises
     ------
     UsageError
-        If a signature differs, with the name of this node.
+        If a signature differs, as a file that the metric needs is another one here; with the name of this node.
     """
-    for (name, here), (_, there) in zip(signatures_of(metrics), signatures, strict=True):
+    made = metrics()
+    for (name, here), (_, there) in zip(signatures_of(made), signatures, strict=True):
         if here != there:
             raise UsageError(
                 f"the metric {name} is {here} on the node {socket.gethostname()}, but {there} where the work was "
                 "begun; let every node find the same vectors, corpora and code under the same paths"
             )
+    return made
 
 
 def signatures_of(metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
@@ -326,7 +302,7 @@ def score_files(
     every = ranges = files.ranges(rows or _suitable(files.segments))
     files = files.bare()
     if engine is not None:
-        metrics = SameMetrics(metrics, signatures_of(made))
+        metrics = partial(same_metrics, metrics, signatures_of(made))
     job = "" if keep is None else _job(files, made, metrics)
     where = _Where(engine, skip_bad, steps, threads, keep, cache or Cache())
     while True:
@@ -459,12 +435,12 @@ class _Where:
 
         def found() -> Iterator[dict[str, NgramCounts]]:
             threads = self.threads if self.engine is None else self.engine.threads
-            own = LearnRange(references_only(files), tuple(learning), threads)
+            bare = references_only(files)
             mapped = self.cache.map(
                 lambda work: self._each(work, ranges, metrics, lambda lines: advance(len(lines))),
-                own,
+                partial(learn_range, bare, threads),
                 self.keep,
-                content=partial(_content, job, len(own.files.paths)),
+                content=partial(_content, job, len(bare.paths)),
                 pack=_pack_counts,
                 unpack=_unpack_counts,
             )

@@ -14,7 +14,7 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.stats import checks
-from trubleu.stats.bootstrap import Resampling, percentile_interval
+from trubleu.stats.bootstrap import Resampling, ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -140,9 +140,6 @@ _Number = TypeVar("_Number", np.int64, np.float64)
 MOST_VALUES: Final = 1000
 """Different scores; α looks at every pair of them."""
 
-LEAST_DEFINED: Final = 0.5
-"""The share of resamples in which α must be defined for an interval to be given."""
-
 EXACT: Final = 2**53
 """Whole numbers up to here are exact in 64-bit floating point."""
 
@@ -246,11 +243,8 @@ def krippendorff_alpha(
     undefined = 0
     if reason is None and resamples and (groups is None or counted.group.max() > 0):  # one group is no sample
         draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=None)
-        replicates = _replicates(counted, draws)
-        defined = replicates[np.isfinite(replicates)]
-        undefined = resamples - len(defined)
-        if len(defined) and len(defined) >= LEAST_DEFINED * resamples:
-            low, high = percentile_interval(defined, confidence)
+        *ends, undefined = ends_of(_replicates(counted, draws), confidence)
+        low, high = (math.nan if end is None else end for end in ends)
     return Reliability(
         alpha=math.nan if reason else float(_alpha(counted)),
         low=low,

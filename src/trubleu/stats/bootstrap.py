@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -90,6 +90,28 @@ class Resampling:
                 self.progress(finished - reported)
                 reported = finished
         return sums
+
+
+def draw_counts(rows: int, resamples: int, seed: int, *, first: int = 0) -> NDArray[np.int64]:
+    """Return how often each row enters each resample, as `bootstrap_scores` draws them: ``int64[resamples, rows]``.
+
+    Parameters
+    ----------
+    rows
+        How many there are to draw from, and how many are drawn; 1 to 2^32 − 1.
+    resamples
+        How many times.
+    seed
+        From 0 to 2^64 − 1.
+    first
+        The number of the first resample.
+
+    Examples
+    --------
+    >>> draw_counts(4, 3, 12345).sum(axis=1).tolist()
+    [4, 4, 4]
+    """
+    return kernels.resample_counts(rows, resamples, first, seed).astype(np.int64)
 
 
 def bootstrap_scores(
@@ -223,6 +245,44 @@ def percentile_interval(scores: NDArray[np.float64], confidence: float) -> tuple
     ends = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     low, high = np.quantile(scores, ends, method="linear")
     return float(low), float(high)
+
+
+LEAST_DEFINED: Final = 0.5
+"""The share of replicates in which a statistic must be defined for an interval to be given."""
+
+
+class Ends(NamedTuple):
+    """An interval, None if there is none, and the number of replicates that could not be used."""
+
+    low: float | None
+    high: float | None
+    undefined: int
+
+
+def ends_of(replicates: NDArray[np.float64] | None, confidence: float) -> Ends:
+    """Return the percentile interval of those replicates that are defined; none if those are fewer than half.
+
+    Parameters
+    ----------
+    replicates
+        One number per replicate, NaN where the statistic is undefined; None if nothing was drawn.
+    confidence
+        How much of the replicates lies between the ends.
+
+    Examples
+    --------
+    >>> ends_of(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
+    Ends(low=0.5, high=1.5, undefined=1)
+    >>> ends_of(np.array([0.0, np.nan, np.nan]), 0.5), ends_of(None, 0.5)
+    (Ends(low=None, high=None, undefined=2), Ends(low=None, high=None, undefined=0))
+    """
+    if replicates is None:
+        return Ends(None, None, 0)
+    defined = replicates[np.isfinite(replicates)]
+    undefined = len(replicates) - len(defined)
+    if not len(defined) or len(defined) < LEAST_DEFINED * len(replicates):
+        return Ends(None, None, undefined)
+    return Ends(*percentile_interval(defined, confidence), undefined)
 
 
 def _checked(statistics: Statistics, resamples: int, seed: int) -> Sample:

@@ -156,6 +156,41 @@ def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
     return max(-1.0, min(1.0, together / spread))
 
 
+def weighted_pearson(
+    x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return Pearson's r of rows of points that enter ``counts`` times: ``[..., points]`` to ``[...]``.
+
+    NaN where x or y does not vary. Points that do not enter may have any finite value.
+
+    Examples
+    --------
+    >>> weighted_pearson(np.array([[1.0, 2.0, 9.0]]), np.array([[2.0, 4.0, 0.0]]), np.array([[1, 3, 0]])).tolist()
+    [1.0]
+    """
+    n = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    dx, dy = _deviations(x, counts, n), _deviations(y, counts, n)
+    across = (counts * dx * dy).sum(axis=-1)
+    within = np.sqrt((counts * dx * dx).sum(axis=-1) * (counts * dy * dy).sum(axis=-1))
+    defined = varies(x, counts) & varies(y, counts) & (within > 0)
+    return np.where(defined, np.clip(across / np.where(defined, within, 1.0), -1.0, 1.0), np.nan)
+
+
+def _deviations(
+    values: NDArray[np.float64], counts: NDArray[np.int64] | NDArray[np.bool_], n: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return deviations from the mean, scaled so that neither huge nor tiny ones leave the range when squared."""
+    less = values - (counts * values).sum(axis=-1, keepdims=True) / n
+    largest = np.where(counts > 0, np.abs(less), 0.0).max(axis=-1, keepdims=True, initial=0.0)
+    return np.asarray(less / np.where(largest > 0, largest, 1.0))
+
+
+def varies(values: NDArray[np.float64], counts: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether the values that enter differ: ``[..., points]`` to ``[...]``."""
+    low = np.where(counts > 0, values, np.inf).min(axis=-1, initial=np.inf)
+    return np.asarray(low < np.where(counts > 0, values, -np.inf).max(axis=-1, initial=-np.inf))
+
+
 def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
     """Return Spearman's ρ of two lists with mean ranks for ties, or ``None`` if it is undefined.
 

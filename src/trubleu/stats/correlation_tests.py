@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
+from trubleu.errors import DataError, UsageError, nearest
+from trubleu.optional_deps import needed
 from trubleu.stats.correlation import kendall, pearson, spearman
 from trubleu.stats.metric_tests import MetaEvaluation
 
@@ -104,8 +105,10 @@ def williams_test(r_xh: float, r_yh: float, r_xy: float, n: int) -> WilliamsTest
     if determinant < -INCONSISTENT:
         raise UsageError(f"no data have the correlations {r_xh:g}, {r_yh:g} and {r_xy:g} at once; check which is which")
     t = _williams_t(r_xh, r_yh, r_xy, max(determinant, 0.0), n)
-    p = 1.0 if t == 0.0 else 2.0 * float(_special().stdtr(n - 3, -abs(t)))
-    return WilliamsTest(t=t, p=min(p, 1.0), n=n)
+    if t == 0.0:
+        return WilliamsTest(t=t, p=1.0, n=n)
+    special = needed("scipy.special", "Williams' test", "trubleu[judge]", "scipy")
+    return WilliamsTest(t=t, p=min(2.0 * float(special.stdtr(n - 3, -abs(t))), 1.0), n=n)
 
 
 def _williams_t(r_xh: float, r_yh: float, r_xy: float, determinant: float, n: int) -> float:
@@ -116,16 +119,6 @@ def _williams_t(r_xh: float, r_yh: float, r_xy: float, determinant: float, n: in
     numerator = (r_xh - r_yh) * math.sqrt((n - 1) * (1.0 + r_xy))
     variance = 2.0 * determinant * (n - 1) / (n - 3) + ((r_xh + r_yh) / 2.0) ** 2 * (1.0 - r_xy) ** 3
     return numerator / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, numerator)
-
-
-def _special() -> Any:
-    try:
-        from scipy import special
-    except ImportError as error:
-        raise MissingExtraError(
-            "Williams' test needs the package scipy; install it with: pip install 'trubleu[judge]'"
-        ) from error
-    return special
 
 
 def permutation_of_metrics(

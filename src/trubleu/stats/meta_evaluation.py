@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.stats.correlation import rank_correlations
+from trubleu.stats.correlation import rank_correlations, weighted_pearson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +27,9 @@ COEFFICIENTS: Final[tuple[Coefficient, ...]] = ("pearson", "spearman", "kendall"
 
 SLACK: Final = 1e-9
 """Sums closer than this share of the largest possible sum are equal up to rounding."""
+
+EQUAL: Final = 1e-12
+"""Shares of variance below this are rounding errors."""
 
 
 class GroupMeans(NamedTuple):
@@ -95,7 +98,7 @@ def _in_groups(x: NDArray[np.float64], y: NDArray[np.float64], coefficient: Coef
     there = np.isfinite(y)
     clean = np.where(there, y, 0.0)
     if coefficient == "pearson":
-        return _pearson(np.where(there, x, 0.0), clean, there)
+        return weighted_pearson(np.where(there, x, 0.0), clean, there)
     metrics = len(x)
     flat = np.where(there, x, 0.0).reshape(metrics * len(y), -1)
     counts = None if there.all() else np.tile(there.astype(np.int64), (metrics, 1))
@@ -104,21 +107,6 @@ def _in_groups(x: NDArray[np.float64], y: NDArray[np.float64], coefficient: Coef
         return found.spearman.reshape(metrics, -1)
     tau = found.kendall.reshape(metrics, -1)
     return tau if coefficient == "kendall" else _tau_c(tau, x, clean, there)
-
-
-def _pearson(x: NDArray[np.float64], y: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.float64]:
-    n = np.maximum(there.sum(axis=-1), 1)
-    a = np.where(there, x - (x.sum(axis=-1) / n)[..., None], 0.0)
-    b = np.where(there, y - (y.sum(axis=-1) / n)[..., None], 0.0)
-    undefined = _constant(x, there) | _constant(y, there) | (n < 2)
-    spread = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
-    r = np.clip((a * b).sum(axis=-1) / np.where(spread > 0.0, spread, 1.0), -1.0, 1.0)
-    return np.where(undefined | (spread == 0.0), np.nan, r)
-
-
-def _constant(values: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    low = np.where(there, values, np.inf).min(axis=-1)
-    return np.asarray(low >= np.where(there, values, -np.inf).max(axis=-1))
 
 
 def _tau_c(
@@ -446,6 +434,7 @@ class SystemDifferences:
     def __init__(self, people: NDArray[np.float64]) -> None:
         self._first, self._second = np.triu_indices(len(people), 1)
         there = np.isfinite(people)
+        self._there = there.astype(np.float64)
         self._both = there[self._first] & there[self._second]
         self.wanted = normal_p_values(*self.sums(np.where(there, people, 0.0)))
 
@@ -461,3 +450,14 @@ class SystemDifferences:
     def accuracy(self, total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the soft pairwise accuracy of these sums: ``[..., pairs]`` to ``[...]``."""
         return np.asarray(1.0 - np.abs(normal_p_values(total, squares) - self.wanted).mean(axis=-1))
+
+    def accuracy_of_tables(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the soft pairwise accuracy of scores, 0 where nobody rated: ``[..., systems, items]`` to ``[...]``."""
+        first, second, there = self._first, self._second, self._there.T
+        # Sums over the items that both systems have.
+        sums, squares = tables @ there, (tables * tables) @ there
+        products = tables @ np.swapaxes(tables, -1, -2)
+        total = sums[..., first, second] - sums[..., second, first]
+        spread = squares[..., first, second] + squares[..., second, first] - 2.0 * products[..., first, second]
+        dust = EQUAL * squares.max(axis=(-2, -1))[..., np.newaxis]
+        return self.accuracy(total, np.where(spread > dust, spread, 0.0))

@@ -13,6 +13,7 @@ from trubleu.stats import checks
 from trubleu.stats.correlation import grain_of, settled
 from trubleu.stats.meta_evaluation import (
     COEFFICIENTS,
+    EQUAL,
     GROUPINGS,
     GroupMeans,
     OutputPairs,
@@ -53,9 +54,6 @@ SOFT: Final = "soft-pairwise-accuracy"
 PAIRWISE: Final = "pairwise-accuracy"
 SYSTEM_MEASURES: Final = (SOFT, PAIRWISE, "pearson", "spearman", "kendall")
 """System-level measures."""
-
-EQUAL: Final = 1e-12
-"""Shares of variance below this are rounding errors."""
 
 SAME: Final = 1e-8
 """Differences between metrics below this are rounding errors: scores are rounded to about 10⁻⁹ of the largest."""
@@ -219,12 +217,14 @@ class MetaEvaluation:
             return
         shape = self.scores.shape[1:]
         made = self._swaps(level, measure, test, by_item)
-        size = shape[0] * shape[1] * (2 * len(a) if isinstance(made, _Swaps) else 1)
+        size = shape[0] * shape[1] * (2 * len(a) if isinstance(made, _TableSwaps) else 1)
         step = max(1, AT_ONCE // size)
         for first in range(0, trials, step):
             yield made(_swap_masks(source, min(step, trials - first), shape, test), a, b)
 
-    def _swaps(self, level: str, measure: str, test: Test, by_item: NDArray[np.float64] | None) -> _AnySwaps:
+    def _swaps(
+        self, level: str, measure: str, test: Test, by_item: NDArray[np.float64] | None
+    ) -> _SumSwaps | _TableSwaps:
         """Return what measures swapped scores; most measures follow from sums over what is swapped."""
         if by_item is not None:
             defined = np.isfinite(by_item)
@@ -232,9 +232,9 @@ class MetaEvaluation:
         people = self._rated()
         tables = standardised(people, self.scores)
         if level == "system" and measure == SOFT:
-            if test != "perm-input":
-                return _SoftSwaps(people, tables)
             systems = SystemDifferences(people)
+            if test != "perm-input":
+                return _TableSwaps(tables, systems.accuracy_of_tables)
             differences = systems.of(tables).transpose(1, 0, 2)
             pairs = len(differences)
             features = np.concatenate([differences, differences * differences])[np.newaxis]
@@ -248,7 +248,7 @@ class MetaEvaluation:
             less = np.where(there, people - people[there].mean(), 0.0)
             features = np.stack([tables, tables * tables, tables * less]).reshape(1, 3, len(tables), -1)
             return _SumSwaps(features, partial(_pearson_of_sums, int(there.sum()), float((less * less).sum())))
-        return _Swaps(measure, people, tables)
+        return _TableSwaps(tables, partial(_outputs_agree, measure, people))
 
     def _swapped_pairs(
         self, a: NDArray[np.intp], b: NDArray[np.intp], measure: str, trials: int, source: np.random.PCG64
@@ -467,54 +467,22 @@ def _pearson_of_sums(n: int, spread: float, sums: NDArray[np.float64]) -> NDArra
 
 
 @dataclass(frozen=True, slots=True)
-class _Swaps:
-    """Segment-level measures of swapped tables, recomputed for each."""
+class _TableSwaps:
+    """Measures of whole tables, computed anew for each swap: ``[..., systems, items]`` to ``[...]``."""
 
-    measure: str
-    people: NDArray[np.float64]
     tables: NDArray[np.float64]
+    measured: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
     def __call__(self, masks: NDArray[np.bool_], a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
-        first, second = self.tables[a], self.tables[b]
-        swapped = masks[:, None]
-        return self._values(np.where(swapped, second, first)) - self._values(np.where(swapped, first, second))
-
-    def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        flat = tables.reshape(-1, *tables.shape[2:])
-        if self.measure == ACCURACY:
-            found = OutputPairs.of_scores(self.people, flat).accuracy()
-        else:
-            found = coefficient_means(self.people, flat, *split_measure(self.measure)).value
-        return found.reshape(tables.shape[:2])
+        first, second, swapped = self.tables[a], self.tables[b], masks[:, None]
+        return self.measured(np.where(swapped, second, first)) - self.measured(np.where(swapped, first, second))
 
 
-class _SoftSwaps:
-    """Soft pairwise accuracy of swapped tables, recomputed for each."""
-
-    def __init__(self, people: NDArray[np.float64], tables: NDArray[np.float64]) -> None:
-        self._there = np.isfinite(people).astype(np.float64)
-        self._systems = SystemDifferences(people)
-        self._pairs = np.triu_indices(len(people), 1)
-        self._tables = tables
-
-    def __call__(self, masks: NDArray[np.bool_], a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
-        first, second = self._tables[a], self._tables[b]
-        return np.stack(
-            [
-                self._values(np.where(mask, second, first)) - self._values(np.where(mask, first, second))
-                for mask in masks
-            ]
-        )
-
-    def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        first, second = self._pairs
-        # Sums over the items that both systems have.
-        sums = tables @ self._there.T
-        squares = (tables * tables) @ self._there.T
-        products = tables @ tables.transpose(0, 2, 1)
-        total = sums[:, first, second] - sums[:, second, first]
-        spread = squares[:, first, second] + squares[:, second, first] - 2.0 * products[:, first, second]
-        return self._systems.accuracy(total, np.where(spread > EQUAL * squares.max(), spread, 0.0))
-
-
-_AnySwaps: TypeAlias = _SumSwaps | _Swaps | _SoftSwaps
+def _outputs_agree(measure: str, people: NDArray[np.float64], tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a segment-level measure of tables."""
+    flat = tables.reshape(-1, *people.shape)
+    if measure == ACCURACY:
+        found = OutputPairs.of_scores(people, flat).accuracy()
+    else:
+        found = coefficient_means(people, flat, *split_measure(measure)).value
+    return found.reshape(tables.shape[:-2])

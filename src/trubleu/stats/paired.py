@@ -61,6 +61,18 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
+def corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """Correct the p-values of one family by Holm's method; those that are undefined count for nothing.
+
+    Examples
+    --------
+    >>> corrected([0.02, None, 0.01])
+    [0.02, None, 0.02]
+    """
+    found = iter(holm([p for p in p_values if p is not None]).tolist())
+    return [None if p is None else next(found) for p in p_values]
+
+
 _LOW_ENOUGH: Final = 0.001  # printed results do not change below: this has three stars
 
 
@@ -225,6 +237,30 @@ def _effect(difference: float, deviation: float, segments: int, tolerance: float
 def _without_dust(sums: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
     """Set rounding residues of sums that are mathematically 0 to 0, so no score divides by them."""
     return np.where(np.abs(sums) <= ROUNDING * scale, 0.0, sums)
+
+
+def centred_p(replicates: NDArray[np.float64], observed: float) -> float | None:
+    """Return the two-sided p-value of the paired bootstrap: replicates are shifted so that their mean is 0.
+
+    Replicates in which the difference is undefined are left out; None if there are no others.
+
+    Parameters
+    ----------
+    replicates
+        The difference in each replicate, NaN where it is undefined.
+    observed
+        The difference in the data.
+
+    Examples
+    --------
+    >>> centred_p(np.array([0.9, 1.0, 1.1]), 1.0), centred_p(np.zeros(9), 0.0), centred_p(np.array([np.nan]), 0.0)
+    (0.25, 1.0, None)
+    """
+    defined = replicates[np.isfinite(replicates)]
+    if not len(defined):
+        return None
+    extreme = np.count_nonzero(np.abs(defined - defined.mean()) >= abs(observed) - ROUNDING)
+    return (int(extreme) + 1) / (len(defined) + 1)
 
 
 def paired_bootstrap(

@@ -118,28 +118,17 @@ def _lengths(sample: PartialSample) -> tuple[object, ...]:
     return len(sample.rows), [len(part) for part in sample.chunks], blocks
 
 
-class PartialBuilder:
-    """Reduces some of the rows of a system, on one of several workers.
+class _RowSums:
+    """Rows of a system, summed by chunks and blocks as they come.
 
     Parameters
     ----------
     segments
-        How many rows all workers have together.
+        How many rows the system has; it decides where blocks begin, so it must be known beforehand.
     columns
         How many statistics a segment has.
     first
         The number of the first row that will come here.
-
-    Examples
-    --------
-    >>> table = np.arange(6.0).reshape(3, 2)
-    >>> builder = SampleBuilder(3, 2)
-    >>> for first, last in [(0, 1), (1, 3)]:
-    ...     some = PartialBuilder(3, 2, first)
-    ...     some.add(table[first:last])
-    ...     builder.merge(some.finish())
-    >>> builder.finish().total.tolist()
-    [6.0, 9.0]
     """
 
     def __init__(self, segments: int, columns: int, first: int = 0) -> None:
@@ -154,32 +143,45 @@ class PartialBuilder:
 
     def add(self, rows: NDArray[np.float64]) -> None:
         """Add rows."""
-        if self._first + self.count + len(rows) > self.segments:
-            raise DataError(f"more than the {self.segments} segments that were announced came")
-        self.count += len(rows)
+        self._announced(len(rows))
         self._chunks.add(rows)
         if self._blocks is None:
             self._rows.append(rows)
         else:
             self._blocks.add(rows)
 
+    def _announced(self, count: int) -> None:
+        if self._first + self.count + count > self.segments:
+            raise DataError(f"more than the {self.segments} segments that were announced came")
+        self.count += count
+
+    def _all_rows(self) -> NDArray[np.float64]:
+        return np.concatenate(self._rows) if self._rows else np.zeros((0, self.columns))
+
+
+class PartialBuilder(_RowSums):
+    """Reduces some of the rows of a system, on one of several workers.
+
+    Examples
+    --------
+    >>> table = np.arange(6.0).reshape(3, 2)
+    >>> builder = SampleBuilder(3, 2)
+    >>> for first, last in [(0, 1), (1, 3)]:
+    ...     some = PartialBuilder(3, 2, first)
+    ...     some.add(table[first:last])
+    ...     builder.merge(some.finish())
+    >>> builder.finish().total.tolist()
+    [6.0, 9.0]
+    """
+
     def finish(self) -> PartialSample:
         """Return the reduced rows."""
-        rows = np.concatenate(self._rows) if self._rows else np.zeros((0, self.columns))
-        return PartialSample(
-            self.count, rows, self._chunks.finish(), None if self._blocks is None else self._blocks.finish()
-        )
+        blocks = None if self._blocks is None else self._blocks.finish()
+        return PartialSample(self.count, self._all_rows(), self._chunks.finish(), blocks)
 
 
-class SampleBuilder:
+class SampleBuilder(_RowSums):
     """Collects the rows of a system part by part, keeping only what intervals and tests need.
-
-    Parameters
-    ----------
-    segments
-        How many rows will come; it decides where blocks begin, so it must be known beforehand.
-    columns
-        How many statistics a segment has.
 
     Examples
     --------
@@ -191,49 +193,25 @@ class SampleBuilder:
     ([6.0, 3.0], 3, 0)
     """
 
-    def __init__(self, segments: int, columns: int) -> None:
-        self.segments = segments
-        self.columns = columns
-        self._added = 0
-        self._chunks = CellSums(Grid(segments), columns)
-        blocks = block_number(segments)
-        self._blocks = CellSums(Grid(segments, blocks), columns) if blocks else None
-        self._rows = np.zeros((0 if blocks else segments, columns))
-
-    def add(self, rows: NDArray[np.float64]) -> None:
-        """Add rows."""
-        self._announced(len(rows))
-        self._chunks.add(rows)
-        if self._blocks is None:
-            self._rows[self._added : self._added + len(rows)] = rows
-        else:
-            self._blocks.add(rows)
-        self._added += len(rows)
-
     def merge(self, partial: PartialSample) -> None:
         """Add rows reduced by a `PartialBuilder`."""
         self._announced(partial.segments)
         self._chunks.merge(partial.chunks)
         if self._blocks is None:
-            self._rows[self._added : self._added + partial.segments] = partial.rows
+            self._rows.append(partial.rows)
         elif partial.blocks is not None:
             self._blocks.merge(partial.blocks)
-        self._added += partial.segments
 
     def finish(self) -> Sample:
         """Return the sample."""
-        if self._added != self.segments:
-            raise DataError(f"{self.segments} segments were announced but {self._added} came")
-        rows = self._rows if self._blocks is None else self._blocks.finish().sums
+        if self.count != self.segments:
+            raise DataError(f"{self.segments} segments were announced but {self.count} came")
+        rows = self._all_rows() if self._blocks is None else self._blocks.finish().sums
         checks.finite(rows, "The system")
         result = np.zeros(self.columns)
         for chunk in self._chunks.finish().sums:
             result += chunk
         return Sample(rows=rows, total=result, segments=self.segments, blocks=0 if self._blocks is None else len(rows))
-
-    def _announced(self, count: int) -> None:
-        if self._added + count > self.segments:
-            raise DataError(f"more than the {self.segments} segments that were announced came")
 
 
 def block_number(segments: int) -> int:

@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from trubleu.errors import DataError, TrubleuError, UsageError, counted, nearest, some
-from trubleu.judge.pairs.scoring import GivenScores
-from trubleu.metrics.registry import parse
+from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.signature import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.data import References, SegmentScores
+    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.human_scores import Opinions, Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.judge.pairs.results import Protocol
-    from trubleu.judge.replicates import Notes
-    from trubleu.metrics import Metric
+    from trubleu.judge.report import Notes
 
 
 SINGLE: Final = "single"
@@ -187,74 +184,15 @@ def systems_named(names: Sequence[str], systems: Sequence[str]) -> frozenset[int
     return frozenset(systems.index(name) for name in names)
 
 
-def given_scores(
-    files: Sequence[SegmentScores],
-    lower_is_better: Sequence[str],
-    systems: Sequence[str],
-    judged: frozenset[int],
-    references: References,
-    metrics: Mapping[str, Metric],
-    notes: Notes,
-) -> list[GivenScores]:
-    """Return the scores from files as tables.
-
-    Parameters
-    ----------
-    files
-        Scores of metrics from elsewhere.
-    lower_is_better
-        Names of those that are error rates; our own are known.
-    systems, judged
-        The systems, and the places of those that are in a pair.
-    references
-        Whose segments count.
-    metrics
-        Ours, whose names are taken.
-    notes
-        Told of systems and segments that are not known here.
-
-    Raises
-    ------
-    UsageError, DataError
-        If two metrics have one name, or one has no scores for a system that is judged.
-    """
-    given: list[GivenScores] = []
-    for scores in files:
-        for name in scores.metrics():
-            if name in metrics or any(name == other.name for other in given):
-                raise UsageError(f"there are two metrics named {name}, one of them from {scores.source}; rename one")
-            known = scores.systems(name)
-            missing = [system for place, system in enumerate(systems) if place in judged and system not in known]
-            if missing:
-                raise DataError(
-                    f"{scores.source} has no scores of {name} for {some(missing)}; "
-                    f"it has {some(known)}; add them, or leave the systems out"
-                )
-            positions = references.positions()
-            for what, unknown in (
-                ("system", [system for system in known if system not in systems]),
-                ("segment", [segment for segment in scores.segments(name) if segment not in positions]),
-            ):
-                if unknown:
-                    notes.warn(
-                        f"{scores.source} has scores of {name} for {counted(len(unknown), what)} unknown here, "
-                        f"left out: {some(unknown)}"
-                    )
-            sign = -1.0 if name in lower_is_better or _is_error_rate(name) else 1.0
-            given.append(GivenScores(name, scores.table(name, systems, references.ids), sign))
-    for name in lower_is_better:
-        if not any(name == scores.name for scores in given):
-            hint = nearest(name, [scores.name for scores in given]) if given else "there are none"
-            raise UsageError(f"there is no metric {name!r} among the scores from files; {hint}")
-    return given
-
-
-def _is_error_rate(name: str) -> bool:
-    """Return whether scores from a file have the name of one of our error rates."""
-    try:
-        return not parse(name).build().higher_is_better
-    except TrubleuError:
-        return False
+def check_given(given: Sequence[GivenScores], systems: Sequence[str], judged: Iterable[int]) -> None:
+    """Raise an error for scores from a file that lack a system that is judged."""
+    for scores in given:
+        known = np.logical_or.reduce(np.isfinite(scores.table), axis=1)
+        if missing := [systems[place] for place in sorted(judged) if not known[place]]:
+            raise DataError(
+                f"{scores.source} has no scores of {scores.name} for {some(missing)}; "
+                "add them, or leave the systems out"
+            )
 
 
 def usable_segments(
@@ -363,6 +301,11 @@ def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str]
         listed = some(f"{names[pair.a]}:{names[pair.b]}" for pair in small)
         notes.warn(f"pairs with fewer than {protocol.unit} judged segments are left out: {listed}")
     kept = [pair for pair in pairs if len(pair.segments) >= protocol.unit]
+    if not any(pair.opinion.any() for pair in kept):
+        raise DataError(
+            "people rate both systems of every pair alike on every segment, so no metric can agree or disagree; "
+            "judge by another aspect or rate more outputs"
+        )
     units = sum(protocol.shuffles().units(len(pair.segments)) for pair in kept)
     if units < FEW_UNITS:
         notes.warn(

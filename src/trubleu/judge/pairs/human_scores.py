@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
 
 _EXACT: Final = 2**53
 """Up to here sums of whole numbers are exact in floating point."""

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, SweepRow
-from trubleu.judge.replicates import centred_p, ends_of
-from trubleu.stats import fieller_interval, fisher_interval, holm
+from trubleu.stats import fieller_interval, fisher_interval
+from trubleu.stats.bootstrap import ends_of
+from trubleu.stats.paired import centred_p, corrected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,60 +54,45 @@ class Replicates:
         return float(defined.mean()) if len(defined) else None
 
 
-def _ends(replicates: NDArray[np.float64], confidence: float) -> _Ends:
-    ends = ends_of(replicates, confidence)
-    return ends.low, ends.high
+def _coefficients(replicates: Replicates, unit: int, units: int, confidence: float) -> dict[str, Any]:
+    """Return the fields of a `CoefficientRow`."""
+    measure = replicates.measure
+    values: dict[str, Any] = {"metric": measure.metric, "condition": measure.condition}
+    values |= {"unit": unit, "units": units, "n": 2 * units}
+    for name in NAMES:
+        values[name] = replicates.mean(name)
+        defined = None if values[name] is None else getattr(replicates.over_segments, name)
+        values[f"{name}_low"], values[f"{name}_high"], _ = ends_of(defined, confidence)
+    return values
 
 
 def correlation_row(replicates: Replicates, unit: int, units: int, confidence: float, signature: str) -> CorrelationRow:
     """Return the row of one measure."""
-    values: dict[str, Any] = {}
-    observations = 2 * units
+    values = _coefficients(replicates, unit, units, confidence)
     for name in NAMES:
-        mean = values[name] = replicates.mean(name)
-        segments: _Ends = (None, None)
-        systems, fisher, fieller = segments, segments, segments
+        mean = values[name]
+        systems: _Ends = (None, None)
+        fisher, fieller = systems, systems
         if mean is not None:
-            segments = _ends(getattr(replicates.over_segments, name), confidence)
             if replicates.over_systems is not None:
-                systems = _ends(getattr(replicates.over_systems, name), confidence)
-            if observations > 3:
-                fisher = fisher_interval(mean, observations, confidence)
+                systems = ends_of(getattr(replicates.over_systems, name), confidence)[:2]
+            if 2 * units > 3:
+                fisher = fisher_interval(mean, 2 * units, confidence)
             if units > 4:
                 fieller = fieller_interval(mean, units, kind=name, confidence=confidence)
-        for infix, (low, high) in (("", segments), ("systems_", systems), ("fisher_", fisher), ("fieller_", fieller)):
-            values[f"{name}_{infix}low"], values[f"{name}_{infix}high"] = low, high
-    return CorrelationRow(
-        metric=replicates.measure.metric,
-        condition=replicates.measure.condition,
-        unit=unit,
-        units=units,
-        n=observations,
-        undefined=replicates.undefined,
-        signature=signature,
-        **values,
-    )
+        for kind, ends in (("systems", systems), ("fisher", fisher), ("fieller", fieller)):
+            values[f"{name}_{kind}_low"], values[f"{name}_{kind}_high"] = ends
+    return CorrelationRow(undefined=replicates.undefined, signature=signature, **values)
 
 
 def sweep_row(
     sweep: SweepName, value: float, replicates: Replicates, unit: int, units: int, confidence: float
 ) -> SweepRow:
     """Return one point of a sweep."""
-    values: dict[str, Any] = {}
-    for name in NAMES:
-        mean = values[name] = replicates.mean(name)
-        low, high = (None, None) if mean is None else _ends(getattr(replicates.over_segments, name), confidence)
-        values[f"{name}_low"], values[f"{name}_high"] = low, high
-    return SweepRow(
-        sweep=sweep,
-        metric=replicates.measure.metric,
-        condition=None if sweep == "threshold" else replicates.measure.condition,
-        value=value,
-        unit=unit,
-        units=units,
-        n=2 * units,
-        **values,
-    )
+    values = _coefficients(replicates, unit, units, confidence)
+    if sweep == "threshold":
+        values["condition"] = None
+    return SweepRow(sweep=sweep, value=value, **values)
 
 
 def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[ComparisonRow]:
@@ -119,27 +105,22 @@ def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[
     pairs = list(_comparable(measures))
     found: list[dict[str, Any]] = [{} for _ in pairs]
     for name in NAMES:
-        p_values: list[tuple[int, float]] = []
-        for place, (x, y) in enumerate(pairs):
+        for values, (x, y) in zip(found, pairs, strict=True):
             first, second = x.mean(name), y.mean(name)
             difference = low = high = p = None
             if first is not None and second is not None:
                 difference = first - second
                 replicates = getattr(x.over_segments, name) - getattr(y.over_segments, name)
-                low, high = _ends(replicates, confidence)
+                low, high, _ = ends_of(replicates, confidence)
                 p = None if low is None else centred_p(replicates, difference)
-                if p is not None:
-                    p_values.append((place, p))
-            found[place] |= {
+            values |= {
                 f"{name}_difference": difference,
                 f"{name}_difference_low": low,
                 f"{name}_difference_high": high,
                 f"{name}_p": p,
-                f"{name}_p_holm": None,
             }
-        corrected = holm([p for _, p in p_values]).tolist() if p_values else []
-        for (place, _), p_holm in zip(p_values, corrected, strict=True):
-            found[place][f"{name}_p_holm"] = p_holm
+        for values, p_holm in zip(found, corrected([values[f"{name}_p"] for values in found]), strict=True):
+            values[f"{name}_p_holm"] = p_holm
     return [
         ComparisonRow(
             metric_x=x.measure.metric,

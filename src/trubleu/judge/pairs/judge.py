@@ -10,10 +10,11 @@ import numpy as np
 from trubleu.errors import some
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
+from trubleu.judge.given_scores import given_scores
 from trubleu.judge.pairs.conditions import (
     CONDITIONS,
     Condition,
-    given_scores,
+    check_given,
     large_enough,
     parse_conditions,
     systems_named,
@@ -33,7 +34,7 @@ from trubleu.judge.pairs.observations import Observer
 from trubleu.judge.pairs.reference_pool import Library
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
-from trubleu.judge.replicates import Notes
+from trubleu.judge.report import Notes
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
 
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
 
     from trubleu.data import Ratings, References, SegmentScores
     from trubleu.execution.progress import Steps
+    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.results import SweepName, SweepRow
-    from trubleu.judge.pairs.scoring import GivenScores
     from trubleu.metrics import Metric
 
 THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
@@ -142,7 +143,10 @@ def judge_pairs(
             notes = Notes()
             opinions = Opinions.of(ratings, names, references, notes)
             judged = frozenset(place for pair in wanted for place in pair)
-            given = given_scores(scores, lower_is_better, names, judged, references, metrics, notes)
+            given = given_scores(
+                scores, names, references.ids, ours=metrics, lower_is_better=lower_is_better, notes=notes
+            )
+            check_given(given, names, judged)
             weights = opinions.weights(ratings.ends()) if pool_outputs else None
             library = Library.build(references, systems, weights, dropping)
             usable = usable_segments(library, wanted, chosen, given, opinions, notes)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from trubleu.errors import UsageError, nearest
-from trubleu.judge.report import NoteRow, RowsReport
-from trubleu.results import SCHEMA
+from trubleu.judge.report import NoteRow, Row, RowsReport
 from trubleu.stats import UnitDraws
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 
@@ -90,7 +89,7 @@ SweepName: TypeAlias = Literal["threshold", "unit", "order"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelationRow:
+class CoefficientRow(Row):
     """How well one metric, under one condition, agrees with people.
 
     Coefficients are means over the draws; None where a coefficient is undefined, because the metric or the ratings do
@@ -106,19 +105,10 @@ class CorrelationRow:
         Segments per unit; units of all pairs, each counted once; observations: every unit enters with both signs.
     spearman, spearman_low, spearman_high
         Spearman's ρ, and its bootstrap interval over segments.
-    spearman_systems_low, spearman_systems_high
-        The bootstrap interval over segments and systems; None with two systems only.
-    spearman_fisher_low, spearman_fisher_high, spearman_fieller_low, spearman_fieller_high
-        Analytic intervals.
-    kendall, …
+    kendall, kendall_low, kendall_high
         The same for Kendall's τ-b.
-    undefined
-        In how many of the draws the coefficients were undefined.
-    signature
-        How the metric's numbers were made.
     """
 
-    schema: int = SCHEMA
     metric: str
     condition: str | None
     unit: int
@@ -127,15 +117,35 @@ class CorrelationRow:
     spearman: float | None
     spearman_low: float | None
     spearman_high: float | None
+    kendall: float | None
+    kendall_low: float | None
+    kendall_high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelationRow(CoefficientRow):
+    """A metric's coefficients with other intervals.
+
+    Attributes
+    ----------
+    spearman_systems_low, spearman_systems_high
+        The bootstrap interval over segments and systems; None with two systems only.
+    spearman_fisher_low, spearman_fisher_high, spearman_fieller_low, spearman_fieller_high
+        Analytic intervals.
+    kendall_systems_low, …
+        The same for Kendall's τ-b.
+    undefined
+        In how many of the draws the coefficients were undefined.
+    signature
+        How the metric's numbers were made.
+    """
+
     spearman_systems_low: float | None
     spearman_systems_high: float | None
     spearman_fisher_low: float | None
     spearman_fisher_high: float | None
     spearman_fieller_low: float | None
     spearman_fieller_high: float | None
-    kendall: float | None
-    kendall_low: float | None
-    kendall_high: float | None
     kendall_systems_low: float | None
     kendall_systems_high: float | None
     kendall_fisher_low: float | None
@@ -147,13 +157,12 @@ class CorrelationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRow:
+class ComparisonRow(Row):
     """Whether one measure (a metric under a condition) agrees better with people than another.
 
     Differences are x − y, intervals and p-values from the bootstrap over segments; ``_holm`` is corrected for all rows.
     """
 
-    schema: int = SCHEMA
     metric_x: str
     condition_x: str | None
     metric_y: str
@@ -171,30 +180,17 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRow:
-    """One point of a sweep; intervals are the bootstrap's over segments."""
+class SweepRow(CoefficientRow):
+    """One point of a sweep: what is varied, and its value."""
 
-    schema: int = SCHEMA
     sweep: SweepName
-    metric: str
-    condition: str | None
     value: float
-    unit: int
-    units: int
-    n: int
-    spearman: float | None
-    spearman_low: float | None
-    spearman_high: float | None
-    kendall: float | None
-    kendall_low: float | None
-    kendall_high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemRow:
+class SystemRow(Row):
     """One system: what people think of it, and how many of its outputs stand among the references."""
 
-    schema: int = SCHEMA
     system: str
     rated: int
     ratings: int
@@ -204,10 +200,9 @@ class SystemRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemScoreRow:
+class SystemScoreRow(Row):
     """One system's corpus score under one measure, over the segments that were judged."""
 
-    schema: int = SCHEMA
     system: str
     metric: str
     condition: str | None
@@ -215,10 +210,9 @@ class SystemScoreRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairRow:
+class PairRow(Row):
     """One pair of systems."""
 
-    schema: int = SCHEMA
     a: str
     b: str
     segments: int
@@ -226,7 +220,7 @@ class PairRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Row):
     """Everything that can change a number besides the data and the metrics' own options.
 
     ``drop_equal`` has names of systems with commas between.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,22 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
     from trubleu.metrics.base import Compared
-
-
-class GivenScores(NamedTuple):
-    """Segment scores of a metric from elsewhere: ``float64[systems, segments]``, NaN where there is none.
-
-    The sign is −1 for error rates.
-    """
-
-    name: str
-    table: NDArray[np.float64]
-    sign: float = 1.0
 
 
 def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:

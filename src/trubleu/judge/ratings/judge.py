@@ -15,6 +15,7 @@ from trubleu.data.outputs import match_systems
 from trubleu.data.rankings import NOT_RANKED
 from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.execution.progress import Steps, no_steps
+from trubleu.judge.given_scores import given_scores
 from trubleu.judge.ratings.results import (
     AspectRow,
     MeasureRow,
@@ -26,12 +27,10 @@ from trubleu.judge.ratings.results import (
     VerdictRow,
     measure_title,
 )
-from trubleu.judge.replicates import Notes, ends_of
-from trubleu.judge.report import Rival, brief_interval, data_needed, verdict
+from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
-from trubleu.stats import holm
-from trubleu.stats.bootstrap import normal_errors
+from trubleu.stats.bootstrap import ends_of, normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.correlation import grain_of, settled
 from trubleu.stats.meta_evaluation import OutputPairs, system_means
@@ -47,7 +46,7 @@ from trubleu.stats.metric_tests import (
     clusters,
     metric_pairs,
 )
-from trubleu.stats.paired import holm_limit
+from trubleu.stats.paired import corrected, holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores
+    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.ratings.results import Level
     from trubleu.metrics import Metric
     from trubleu.stats.metric_tests import Test
@@ -91,6 +91,8 @@ class Opinions:
         For rankings, of each pair: item, first and second system, and which one is better (1, 0 or −1).
     rated
         ``bool[systems, items]``: which outputs somebody looked at.
+    count
+        How many ratings or ranked pairs these are.
     """
 
     systems: tuple[str, ...]
@@ -98,6 +100,7 @@ class Opinions:
     people: NDArray[np.float64] | None
     ranked: NDArray[np.int64] | None
     rated: NDArray[np.bool_]
+    count: int
 
     def evaluation(self, scores: NDArray[np.float64], seed: int) -> MetaEvaluation:
         """Return these with scores of metrics, ``float64[metrics, systems, items]``."""
@@ -208,8 +211,10 @@ def judge_ratings(
         _of_ratings(opinions, known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, known, notes)
     )
     scored = _computed(outputs, references, metrics, found, threads, steps)
-    scored += _read(scores, found, frozenset(lower_is_better))
-    _check_names(scored)
+    given = given_scores(scores, found.systems, found.items, ours=metrics, lower_is_better=lower_is_better)
+    scored += _read(given, found)
+    if not scored:
+        raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
     if turned := [each.name for each in scored if each.sign < 0]:
         notes.add(f"the sign of error rates is changed, so agreement is positive: {some(turned)}")
     evaluation = found.evaluation(np.stack([each.scores for each in scored]), seed)
@@ -221,7 +226,7 @@ def judge_ratings(
         systems=len(found.systems),
         items=len(found.items),
         outputs=int(found.rated.sum()),
-        ratings=len(opinions),
+        ratings=found.count,
         raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
         aspects=", ".join(_aspect_names(opinions)) or None,
         segment_measure=chosen.get("segment"),
@@ -346,7 +351,8 @@ def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
             f"{ratings.source}: all {counted(len(values), 'rated output')} got the same mean rating, {values[0]:g}, "
             "so no metric can agree or disagree; judge by another aspect or rate more outputs"
         )
-    return _rated_only(known, rated, people=people)
+    count = sum(item in columns and system in rows for item, system in zip(ratings.item, ratings.system, strict=True))
+    return _rated_only(known, rated, count, people=people)
 
 
 def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
@@ -378,12 +384,13 @@ def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
         )
     rated = np.zeros((len(systems), len(items)), dtype=bool)
     rated[a[kept], item[kept]] = rated[b[kept], item[kept]] = True
-    return _rated_only(known, rated, ranked=np.stack([item, a, b, better])[:, kept])
+    return _rated_only(known, rated, int(kept.sum()), ranked=np.stack([item, a, b, better])[:, kept])
 
 
 def _rated_only(
     known: _Known,
     rated: NDArray[np.bool_],
+    count: int,
     people: NDArray[np.float64] | None = None,
     ranked: NDArray[np.int64] | None = None,
 ) -> Opinions:
@@ -398,6 +405,7 @@ def _rated_only(
         people=None if people is None else people[rows][:, columns],
         ranked=ranked,
         rated=rated[rows][:, columns],
+        count=count,
     )
 
 
@@ -515,40 +523,22 @@ def _settled(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return settled(table, grain_of(float(np.nanmax(np.abs(table), initial=0.0))))
 
 
-def _read(scores: Sequence[SegmentScores], opinions: Opinions, lower_is_better: frozenset[str]) -> list[_Scored]:
-    found = []
+def _read(scores: Sequence[GivenScores], opinions: Opinions) -> Iterator[_Scored]:
+    """Yield scores from files, which all rated outputs must have."""
     for each in scores:
-        matched = {known: name for name, known in match_systems(each.systems(), opinions.systems).items()}
-        if missing := [system for system in opinions.systems if system not in matched]:
-            raise DataError(f"{each.source} has no scores of {some(missing, 3)}; give scores of all rated outputs")
-        there = set(each.segments())
-        if missing := [item for item in opinions.items if item not in there]:
-            raise DataError(
-                f"{each.source} has no scores of {counted(len(missing), 'rated item')} ({some(missing, 3)}); give "
-                "scores of all rated outputs"
+        gaps = opinions.rated & np.isnan(each.table)
+        if gaps.any():
+            whole = gaps == opinions.rated
+            systems, items = (
+                [*compress(names, np.logical_and.reduce(whole, axis=axis).tolist())]
+                for names, axis in ((opinions.systems, 1), (opinions.items, 0))
             )
-        for name in each.metrics():
-            table = each.table(name, [matched[system] for system in opinions.systems], opinions.items)
-            if (gaps := int((opinions.rated & np.isnan(table)).sum())) > 0:
-                raise DataError(
-                    f"{each.source}: {name} has no score of {counted(gaps, 'rated output')}; give scores of all of them"
-                )
-            sign = -1.0 if name in lower_is_better else 1.0
-            found.append(_Scored(name, _settled(sign * np.where(opinions.rated, table, np.nan)), None, sign))
-    names = [each.name for each in found]
-    if unknown := sorted(lower_is_better.difference(names)):
-        raise UsageError(
-            f"there are no scores of {some(unknown)}, for which lower is better; {nearest(unknown[0], names)}"
-        )
-    return found
-
-
-def _check_names(scored: Sequence[_Scored]) -> None:
-    if not scored:
-        raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
-    names = [each.name for each in scored]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise UsageError(f"two metrics are called {some(twice)}; rename one in its file of scores")
+            lacking = counted(int(gaps.sum()), "rated output")
+            if systems or items:
+                lacking = some(systems, 3) if systems else f"{counted(len(items), 'rated item')} ({some(items, 3)})"
+            raise DataError(f"{each.source}: {each.name} has no scores of {lacking}; give scores of all rated outputs")
+        table = each.sign * np.where(opinions.rated, each.table, np.nan)
+        yield _Scored(each.name, _settled(table), None, each.sign)
 
 
 def _check_rankings(opinions: Opinions, test: Test, resample: str) -> None:
@@ -589,7 +579,9 @@ def _headlines(
         notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
     if opinions.people is not None and not opinions.rated.all():
         share = opinions.rated.mean()
-        notes.add(f"{share:.0%} of all outputs are rated; a system's scores are means over the items rated for it")
+        notes.add(
+            f"{100 * share:.0f} % of all outputs are rated; a system's scores are means over the items rated for it"
+        )
     return chosen
 
 
@@ -695,12 +687,14 @@ class _Compared:
                 seed=setting.seed,
                 advance=self._steps(f"tests, {self._level} level", setting.trials),
             )
-            known = np.isfinite(found.p)
-            p_holm = holm(np.where(known, found.p, 1.0))
+            p_values = [p if math.isfinite(p) else None for p in found.p.tolist()]
+            p_holm = corrected(p_values)
             for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(names))), strict=True)):
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
                 difference = values[first] - values[second]
-                worse[first, second] = p_holm[number] < 1.0 - setting.confidence
+                worse[first, second] = (1.0 if (p := p_holm[number]) is None else p) < 1.0 - setting.confidence
+                # Equal metrics stay equal, and one item does not say how much items differ.
+                able = difference > SAME and setting.items > 1 and not worse[first, second]
                 needed = data_needed(setting.items, float(found.observed[number]), float(found.spread[number]))
                 differences.append(
                     MetricDifferenceRow(
@@ -709,9 +703,9 @@ class _Compared:
                         metric_x=names[first],
                         metric_y=names[second],
                         difference=difference if difference > SAME else 0.0,
-                        p=float(found.p[number]) if known[number] else None,
-                        p_holm=float(p_holm[number]) if known[number] else None,
-                        items_needed=int(needed) if math.isfinite(needed) and not worse[first, second] else None,
+                        p=p_values[number],
+                        p_holm=p_holm[number],
+                        items_needed=int(needed) if able and math.isfinite(needed) else None,
                     )
                 )
         order = dict(zip(names, values, strict=True))
@@ -725,18 +719,20 @@ class _Compared:
         defined = [row for row in self.rows.values() if row.value is not None]
         what = "single outputs" if self._level == "segment" else "systems"
         title = measure_title(self._level, self._headline)
+        items = self._setting.items
         if not defined:
-            return f"On {what}, {title} is undefined for every metric."
+            reasons = some(dict.fromkeys(row.reason for row in self.rows.values() if row.reason is not None))
+            return f"On {what}, {title} is undefined for every metric: {reasons}."
         best = max(defined, key=lambda row: row.value or 0.0)
         rivals = [
-            Rival(other, row.difference, row.p_holm, row.items_needed or math.inf)
+            Rival(other, row.difference, row.p_holm, None if items == 1 else row.items_needed or math.inf)
             for row in differences
             for one, other in ((row.metric_x, row.metric_y), (row.metric_y, row.metric_x))
             if one == best.metric
         ]
         shown = brief_interval(best.value or 0.0, best.low, best.high)
         head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
-        return verdict(head, rivals, 1.0 - self._setting.confidence, self._setting.items, "rated items")
+        return verdict(head, rivals, 1.0 - self._setting.confidence, items, "rated items")
 
 
 def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:
@@ -756,8 +752,8 @@ def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -
     tied = [name for name, share in zip(names, shares.tolist(), strict=True) if share > MOSTLY_TIED]
     if tied:
         notes.warn(
-            f"calibration ties more than {MOSTLY_TIED:.0%} of all pairs for {some(tied)}, so acc*_eq is little more "
-            "than the share of pairs that people tie; use another measure, such as --segment-measure kendall-item"
+            f"calibration ties more than {100 * MOSTLY_TIED:.0f} % of all pairs for {some(tied)}, so acc*_eq is little "
+            "more than the share of pairs that people tie; use another measure, such as --segment-measure kendall-item"
         )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
-from trubleu.judge.report import NoteRow, RowsReport
-from trubleu.results import SCHEMA
+from trubleu.judge.report import NoteRow, Row, RowsReport
 from trubleu.stats.metric_tests import ACCURACY, CALIBRATED, PAIRWISE, SOFT, split_measure
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def measure_title(level: Level, measure: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureRow:
+class MeasureRow(Row):
     """How well one metric agrees with people by one measure.
 
     Attributes
@@ -75,7 +74,6 @@ class MeasureRow:
         Why there is no value; None if there is one.
     """
 
-    schema: int = SCHEMA
     level: Level
     measure: str
     metric: str
@@ -91,7 +89,7 @@ class MeasureRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricDifferenceRow:
+class MetricDifferenceRow(Row):
     """Whether one metric agrees better with people than another.
 
     Attributes
@@ -108,7 +106,6 @@ class MetricDifferenceRow:
         About how many items it takes to find such a difference with a power of 80 %; None if it is significant already.
     """
 
-    schema: int = SCHEMA
     level: Level
     measure: str
     metric_x: str
@@ -120,10 +117,9 @@ class MetricDifferenceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AspectRow:
+class AspectRow(Row):
     """The headline of the segment level by one aspect alone; the value is None where it is undefined."""
 
-    schema: int = SCHEMA
     aspect: str
     metric: str
     measure: str
@@ -131,10 +127,9 @@ class AspectRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemMeanRow:
+class SystemMeanRow(Row):
     """The mean rating of a system, or None, and its mean score by one metric, over the items rated for it."""
 
-    schema: int = SCHEMA
     system: str
     people: float | None
     metric: str
@@ -142,7 +137,7 @@ class SystemMeanRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatingsSetting:
+class RatingsSetting(Row):
     """What was judged, and everything that can change a number besides the data and the metrics' own options.
 
     Attributes
@@ -182,19 +177,17 @@ class RatingsSetting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictRow:
+class VerdictRow(Row):
     """A sentence of the verdict."""
 
-    schema: int = SCHEMA
     level: Level
     verdict: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignatureRow:
+class SignatureRow(Row):
     """How a metric's scores were made."""
 
-    schema: int = SCHEMA
     metric: str
     signature: str
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trubleu.errors import DataError, counted, some
 from trubleu.judge.ratings.results import LEVELS, Level, RatingsSetting, measure_title
-from trubleu.judge.report import NoteRow, RowsReport, brief
-from trubleu.results import SCHEMA
+from trubleu.judge.report import NoteRow, Row, RowsReport, brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetValueRow:
+class SetValueRow(Row):
     """How well one metric agrees with people on one set.
 
     Attributes
@@ -32,7 +31,6 @@ class SetValueRow:
         Whether the metric is the best or not significantly worse than the best.
     """
 
-    schema: int = SCHEMA
     set: str
     level: Level
     measure: str
@@ -45,7 +43,7 @@ class SetValueRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegretRow:
+class RegretRow(Row):
     """How far one metric is from the best over all sets.
 
     Attributes
@@ -62,7 +60,6 @@ class RegretRow:
         Over how many sets and levels.
     """
 
-    schema: int = SCHEMA
     metric: str
     mean: float
     worst: float

@@ -8,7 +8,8 @@ from trubleu.data.weights import weight_problem
 from trubleu.errors import UsageError, counted, nearest
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.progress import no_steps
-from trubleu.judge.replicates import Notes
+from trubleu.judge.given_scores import check_lower_is_better
+from trubleu.judge.report import Notes
 from trubleu.judge.wmt.measures import (
     LEVEL_NAMES,
     Measured,
@@ -208,10 +209,7 @@ def _check(
     in_files = metrics_of(tasks)
     if not metrics and not in_files:
         raise UsageError("there is no metric to judge; name one, or give a file of scores")
-    for name in lower_is_better:
-        if name not in in_files:
-            hint = nearest(name, sorted(in_files)) if in_files else "there are none"
-            raise UsageError(f"lower is better for {name}, but no file has scores of it; {hint}")
+    check_lower_is_better(lower_is_better, in_files)
     for task in tasks:
         task.check()
         if task.human is None and task.rankings is None and task.assessments is None:

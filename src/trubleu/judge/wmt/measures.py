@@ -10,22 +10,21 @@ from zlib import crc32
 import numpy as np
 
 from trubleu.errors import MissingExtraError, some
-from trubleu.judge.replicates import centred_p, ends_of
 from trubleu.judge.wmt.results import AVERAGE, AgreementRow, DifferenceRow
 from trubleu.judge.wmt.statistics import (
     FEWEST,
     SEGMENT_STATISTICS,
     SYSTEM_STATISTICS,
-    draw_counts,
+    all_equal,
+    coefficients,
+    observed_coefficients,
+    resampled_assessments,
     resampled_scores,
-    resampled_segment_coefficients,
-    segment_coefficients,
-    system_coefficients,
 )
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
-from trubleu.stats import holm, pearson, permutation_of_metrics, total, williams_test
-from trubleu.stats.bootstrap import Resampling
-from trubleu.stats.paired import holm_limit
+from trubleu.stats import pearson, permutation_of_metrics, total, williams_test
+from trubleu.stats.bootstrap import Resampling, draw_counts, ends_of
+from trubleu.stats.paired import centred_p, corrected, holm_limit
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.tau import RankedPairs
@@ -107,27 +106,15 @@ class Work:
 
     def measured(
         self,
-        level: Level,
         metric: str,
-        statistic: str,
-        value: float | None,
-        n: int,
+        value: float,
         replicates: NDArray[np.float64] | None,
         resampled: str | None,
+        **row: Any,
     ) -> Measured:
-        """Return a statistic of this language pair."""
-        return Measured.of(
-            value,
-            replicates,
-            resampled,
-            self.setting.confidence,
-            level=level,
-            language_pair=self.language_pair,
-            metric=metric,
-            statistic=statistic,
-            n=n,
-            signature=self.signatures.get(metric),
-        )
+        """Return a statistic of this language pair; ``row`` has the other fields of an `AgreementRow`."""
+        row |= {"language_pair": self.language_pair, "metric": metric, "signature": self.signatures.get(metric)}
+        return Measured.of(value, replicates, resampled, self.setting.confidence, **row)
 
     def draws(self, what: str, parts: int = 1) -> Resampling:
         """Return the resamples of segments, which are drawn for so many things one after the other."""
@@ -152,37 +139,42 @@ def measure_systems(
         )
     kept = np.flatnonzero(usable)
     people = human[kept]
-    if len(kept) < FEWEST:
-        work.notes.warn(
-            f"{pair}, system level: a correlation needs at least {FEWEST} systems and there "
-            f"{'is' if len(kept) == 1 else 'are'} {len(kept)}, so it is undefined"
-        )
-    elif people.min() == people.max():
-        work.notes.warn(f"{pair}, system level: all systems have the same human score, so correlations are undefined")
-    found: list[Measured] = []
     points = {name: scores[kept] for name, scores in scored.items()}
     resampled: dict[str, str] = {}
-    for each in metrics:
-        if each.name not in points or len(kept) < FEWEST:
-            continue
-        if points[each.name].min() == points[each.name].max():
-            work.notes.warn(
-                f"{pair}, system level: {each.name} gives all systems the same score; correlations are undefined"
-            )
-        if setting.resamples and (what := _resampled(work, each)) is not None:
-            resampled[each.name] = what
+    if setting.resamples and len(kept) >= FEWEST:
+        resampled = {each.name: what for each in metrics if each.name in points and (what := _resampled(work, each))}
     replicates = _system_replicates(work, people, points, resampled, metrics, kept) if resampled else {}
-    for name, scores in points.items():
-        observed = {key: float(each[0]) for key, each in system_coefficients(people, scores[np.newaxis]).items()}
-        if len(kept) >= FEWEST and (r := pearson(people, scores)) is not None:
-            observed["pearson"] = r
-        found += [
-            work.measured(
-                "system", name, key, observed[key], len(kept), replicates.get((name, key)), resampled.get(name)
-            )
-            for key in SYSTEM_STATISTICS
-        ]
-    return found, Points(level="system", language_pair=pair, human=people, scores=points)
+    cloud = Points(level="system", language_pair=pair, human=people, scores=points)
+    return _correlated(work, cloud, SYSTEM_STATISTICS, replicates, resampled), cloud
+
+
+def _correlated(
+    work: Work,
+    cloud: Points,
+    statistics: Sequence[str],
+    replicates: Mapping[tuple[str, str], NDArray[np.float64]],
+    resampled: Mapping[str, str],
+) -> list[Measured]:
+    """Return the coefficients of each metric; say why they are undefined."""
+    place, n = f"{work.language_pair}, {LEVEL_NAMES[cloud.level]}", len(cloud.human)
+    what = "systems" if cloud.level == "system" else "assessed outputs"
+    if n < FEWEST:
+        work.notes.warn(
+            f"{place}: a correlation needs at least {FEWEST} {what} and there {'is' if n == 1 else 'are'} {n}, "
+            "so it is undefined"
+        )
+    elif cloud.human.min() == cloud.human.max():
+        work.notes.warn(f"{place}: all {what} have the same human score, so correlations are undefined")
+    for name, scores in cloud.scores.items():
+        if n >= FEWEST and all_equal(scores):
+            work.notes.warn(f"{place}: {name} gives all {what} the same score; correlations are undefined")
+    return [
+        work.measured(
+            name, value, replicates.get((name, key)), resampled.get(name), level=cloud.level, statistic=key, n=n
+        )
+        for name, scores in cloud.scores.items()
+        for key, value in observed_coefficients(cloud.human, scores, statistics).items()
+    ]
 
 
 def _usable(there: Mapping[str, NDArray[np.bool_]], wanted: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], str | None]:
@@ -228,7 +220,7 @@ def _system_replicates(
         if resampled[each.name] != "systems" and each.statistics is not None and each.score is not None:
             rows = [Sample.of(each.statistics[place], each.name).rows for place in kept.tolist()]
             replicated = resampled_scores(rows, each.score, draws)
-        found |= {(each.name, key): one for key, one in system_coefficients(people, replicated, drawn).items()}
+        found |= {(each.name, key): one for key, one in coefficients(people, replicated, drawn).items()}
     return found
 
 
@@ -255,8 +247,9 @@ def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricSco
         counts = total(table)
         for variant in VARIANTS:
             replicates = _tau(sums[name], variant) if sums else None
-            tau, n = float(_tau(counts, variant)), entries(counts, variant)
-            found.append(work.measured("rankings", name, variant, tau, n, replicates, "segments" if sums else None))
+            row = {"level": "rankings", "statistic": variant, "n": entries(counts, variant)}
+            tau = float(_tau(counts, variant))
+            found.append(work.measured(name, tau, replicates, "segments" if sums else None, **row))
     constant = {name for name, table in tables.items() if not tells_apart(total(table))}
     _tell_undefined(work, pairs, found, constant)
     return found
@@ -303,30 +296,12 @@ def measure_assessments(
     segment, system = np.nonzero(usable.T)
     human = assessed[system, segment]
     points = {name: scores[system, segment] for name, scores in scored.items()}
-    if len(human) < FEWEST:
-        work.notes.warn(
-            f"{pair}, direct assessments: a correlation needs at least {FEWEST} assessed outputs and there "
-            f"{'is' if len(human) == 1 else 'are'} {len(human)}, so it is undefined"
-        )
-    else:
-        if human.min() == human.max():
-            work.notes.warn(f"{pair}, direct assessments: all are the same, so correlations are undefined")
-        for name, values in points.items():
-            if values.min() == values.max():
-                what = f"{name} gives all outputs the same score; correlations are undefined"
-                work.notes.warn(f"{pair}, direct assessments: {what}")
-    observed = segment_coefficients(human, points)
     replicates: dict[tuple[str, str], NDArray[np.float64]] = {}
     if setting.resamples and len(human) >= FEWEST:
         numbered = np.unique(segment, return_inverse=True)[1]
-        replicates = resampled_segment_coefficients(human, points, numbered, work.draws("direct assessments"))
-    drawn = "segments" if replicates else None
-    found = [
-        work.measured("assessments", name, key, observed[name, key], len(human), replicates.get((name, key)), drawn)
-        for name in points
-        for key in SEGMENT_STATISTICS
-    ]
-    return found, Points(level="assessments", language_pair=pair, human=human, scores=points)
+        replicates = resampled_assessments(human, points, numbered, work.draws("direct assessments"))
+    cloud = Points(level="assessments", language_pair=pair, human=human, scores=points)
+    return _correlated(work, cloud, SEGMENT_STATISTICS, replicates, dict.fromkeys(points, "segments")), cloud
 
 
 TRIALS: Final = 1000
@@ -373,7 +348,7 @@ def differences_of(
             limit = holm_limit([p for p in p_values if p is not None], setting.resamples or TRIALS)
             if limit and test != "williams":
                 notes.add(limit)
-            for (x, y), p, p_holm in zip(pairs, p_values, _corrected(p_values), strict=True):
+            for (x, y), p, p_holm in zip(pairs, p_values, corrected(p_values), strict=True):
                 ends = ends_of(_replicates(x, y), setting.confidence)
                 rows.append(
                     DifferenceRow(
@@ -398,12 +373,6 @@ def _tests(level: str, language_pair: str) -> tuple[str, ...]:
     if level == "rankings" or language_pair == AVERAGE:
         return ("bootstrap",)
     return ("williams", "permutation")
-
-
-def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct the p-values of one family by Holm's method; those that are undefined count for nothing."""
-    corrected = iter(holm([p for p in p_values if p is not None]).tolist())
-    return [None if p is None else next(corrected) for p in p_values]
 
 
 def _difference(x: Measured, y: Measured) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
-from trubleu.judge.report import NoteRow, RowsReport
-from trubleu.results import SCHEMA
+from trubleu.judge.report import NoteRow, Row, RowsReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ AVERAGE: Final = "average"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRow:
+class AgreementRow(Row):
     """How well one metric agrees with people, by one statistic.
 
     Attributes
@@ -60,7 +59,6 @@ class AgreementRow:
         How the metric's numbers were made; None for scores from a file.
     """
 
-    schema: int = SCHEMA
     level: Level
     language_pair: str
     metric: str
@@ -75,7 +73,7 @@ class AgreementRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceRow:
+class DifferenceRow(Row):
     """Whether one metric agrees better with people than another.
 
     Attributes
@@ -93,7 +91,6 @@ class DifferenceRow:
         test. None where the test is undefined.
     """
 
-    schema: int = SCHEMA
     level: Level
     language_pair: str
     metric_x: str
@@ -108,10 +105,9 @@ class DifferenceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemScoreRow:
+class SystemScoreRow(Row):
     """One system's score under one metric, beside what people think of it; the human score is None if not known."""
 
-    schema: int = SCHEMA
     language_pair: str
     system: str
     human: float | None
@@ -120,7 +116,7 @@ class SystemScoreRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WmtSetting:
+class WmtSetting(Row):
     """Everything that can change a number besides the data and the metrics' own options."""
 
     tau: str

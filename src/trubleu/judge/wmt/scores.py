@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, some
+from trubleu.judge.given_scores import sign_of
 from trubleu.judge.wmt.results import ScoredTask
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import SegmentScores, SystemScores
     from trubleu.execution.progress import Steps
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
     from trubleu.stats import ScoreFunction
@@ -112,7 +114,7 @@ def _read(task: WmtTask, lower_is_better: frozenset[str], notes: Notes) -> list[
     systems = _system_lists(task, notes)
     found = []
     for name in dict.fromkeys([*segments, *systems]):
-        sign = -1 if name in lower_is_better else 1
+        sign = sign_of(name, lower_is_better)
         table, means, statistics = None, systems.get(name), None
         if name in segments:
             table = sign * segments[name]
@@ -124,17 +126,11 @@ def _read(task: WmtTask, lower_is_better: frozenset[str], notes: Notes) -> list[
                 sign=sign,
                 segments=table,
                 systems=None if means is None else sign * means,
-                statistics=None if statistics is None else [sign_of_first(rows, sign) for rows in statistics],
+                statistics=None if statistics is None else [rows * (sign, 1) for rows in statistics],
                 score=None if statistics is None else _mean,
             )
         )
     return found
-
-
-def sign_of_first(rows: NDArray[np.float64], sign: int) -> NDArray[np.float64]:
-    """Return rows of (score, 1) with the scores turned round where lower is better."""
-    turned: NDArray[np.float64] = rows * np.array([float(sign), 1.0])
-    return turned
 
 
 def _means(
@@ -157,11 +153,7 @@ def _means(
 def _segment_tables(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64]]:
     tables: dict[str, NDArray[np.float64]] = {}
     places = task.places()
-    for scores in task.segment_scores:
-        own = _of_task(task, scores, notes)
-        if own is None:
-            continue
-        systems = _known_systems(task, own, notes)
+    for own, systems in _own_files(task, task.segment_scores, notes):
         known = [name for name in own.segments() if name in places]
         if strange := [name for name in own.segments() if name not in places and name not in task.left_out]:
             notes.warn(f"{own.source} scores segments that {task.language_pair} does not have: {some(strange)}")
@@ -170,27 +162,27 @@ def _segment_tables(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64
             table = np.full((len(task.outputs), task.segments), np.nan)
             rows, columns = list(systems.values()), [places[segment] for segment in known]
             table[np.ix_(rows, columns)] = own.table(name, list(systems), known)
-            if not np.isnan(table).all():
-                tables[name] = table
-    return tables
+            tables[name] = table
+    return {name: table for name, table in tables.items() if not np.isnan(table).all()}
 
 
 def _system_lists(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64]]:
     lists: dict[str, NDArray[np.float64]] = {}
-    for scores in task.system_scores:
-        own = _of_task(task, scores, notes)
-        if own is None:
-            continue
-        systems = _known_systems(task, own, notes)
+    for own, systems in _own_files(task, task.system_scores, notes):
         for name in own.metrics():
             _refuse_twice(task, own.source, name, lists)
-            values = np.full(len(task.outputs), np.nan)
-            values[list(systems.values())] = own.table(name, list(systems))
+            lists[name] = np.full(len(task.outputs), np.nan)
+            lists[name][list(systems.values())] = own.table(name, list(systems))
             if task.left_out:
                 notes.add(f"{name}: its scores of systems are from a file, so they include the segments left out")
-            if not np.isnan(values).all():
-                lists[name] = values
-    return lists
+    return {name: values for name, values in lists.items() if not np.isnan(values).all()}
+
+
+def _own_files(task: WmtTask, files: Sequence[Scores], notes: Notes) -> Iterator[tuple[Scores, dict[str, int]]]:
+    """Yield the scores of a task's language pair and test set, with the places of their systems that are here."""
+    for scores in files:
+        if (own := _of_task(task, scores, notes)) is not None:
+            yield own, _known_systems(task, own, notes)
 
 
 def _refuse_twice(task: WmtTask, source: str, name: str, found: Mapping[str, object]) -> None:
@@ -254,35 +246,18 @@ def score_files(scored: Sequence[ScoredTask], testset: str = "test") -> tuple[Se
     """
     from trubleu.data import SegmentScores, SystemScores
 
-    segments: dict[str, list[str]] = {name: [] for name in ("metric", "language_pair", "testset", "system", "segment")}
-    systems: dict[str, list[str]] = {name: [] for name in ("metric", "language_pair", "testset", "system")}
-    segment_scores: list[float] = []
-    system_scores: list[float] = []
+    segments: list[tuple[Any, ...]] = []
+    systems: list[tuple[Any, ...]] = []
     for task in scored:
-        of_all = {"language_pair": task.language_pair, "testset": task.testset or testset}
+        place = task.language_pair, task.testset or testset
         for metric, table in task.segment_scores.items():
-            for system, row in zip(task.systems, table, strict=True):
-                there = np.flatnonzero(~np.isnan(row)).tolist()
-                segment_scores += row[there].tolist()
-                segments["segment"] += [task.ids[place] for place in there]
-                for name, value in {**of_all, "metric": metric, "system": system}.items():
-                    segments[name] += [value] * len(there)
+            for system, row in zip(task.systems, table.tolist(), strict=True):
+                pairs = zip(task.ids, row, strict=True)
+                segments += [(metric, system, name, score, *place) for name, score in pairs if not math.isnan(score)]
         for metric, values in task.system_scores.items():
-            system_scores += values.tolist()
-            systems["system"] += task.systems
-            for name, value in {**of_all, "metric": metric}.items():
-                systems[name] += [value] * len(values)
-    return (
-        SegmentScores(
-            segments["metric"],
-            segments["system"],
-            segments["segment"],
-            segment_scores,
-            segments["language_pair"],
-            segments["testset"],
-        ),
-        SystemScores(systems["metric"], systems["system"], system_scores, systems["language_pair"], systems["testset"]),
-    )
+            systems += [(metric, system, score, *place) for system, score in zip(task.systems, values, strict=True)]
+    columns: list[list[Any]] = [[*zip(*rows, strict=True)] for rows in (segments, systems)]
+    return SegmentScores(*columns[0]), SystemScores(*columns[1])
 
 
 def metrics_of(tasks: Iterable[WmtTask]) -> set[str]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.replicates import Notes
+    from trubleu.judge.report import Notes
     from trubleu.judge.wmt.results import Identical
 
 
@@ -192,7 +192,8 @@ class WmtTask:
             rows = int(np.count_nonzero((a < 0) | (b < 0)))
             notes.count(f"{self.language_pair}: rankings left out, as there are no outputs of {some(unknown)}", rows)
         if unknown := [name for name in rankings.segments if name not in segments and name not in self.left_out]:
-            rows = int(np.isin(rankings.segment, _codes(rankings.segments, unknown)).sum())
+            strange = set(unknown)
+            rows = int(np.array([name in strange for name in rankings.segments])[rankings.segment].sum())
             notes.count(f"{self.language_pair}: rankings left out, as there is no segment {some(unknown)}", rows)
         here = (a >= 0) & (b >= 0) & (segment >= 0)
         pairs = RankedPairs(
@@ -244,36 +245,17 @@ def _places(names: Sequence[str], known: Mapping[str, int]) -> NDArray[np.int64]
     return np.array([known.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _codes(names: Sequence[str], wanted: Iterable[str]) -> list[int]:
-    among = set(wanted)
-    return [code for code, name in enumerate(names) if name in among]
-
-
 def _repeated_rows(rankings: Rankings, among: NDArray[np.bool_]) -> int:
     """Return how many of some rows are the same as an earlier one."""
-    key, span = np.zeros(int(np.count_nonzero(among)), dtype=np.int64), 1
-    for values in (
-        rankings.ranking,
-        rankings.judge,
-        rankings.segment,
-        rankings.system_a,
-        rankings.system_b,
-        rankings.rank_a,
-        rankings.rank_b,
-    ):
+    key = np.zeros(int(np.count_nonzero(among)), dtype=np.int64)
+    for name in ("ranking", "judge", "segment", "system_a", "system_b", "rank_a", "rank_b"):
+        column = getattr(rankings, name)[among]
         # One number a row is found by one sort; numbered anew where it would outgrow 64 bits.
-        column = values[among]
-        size = int(column.max(initial=0)) + 1
-        if span * size > _LARGEST:
-            column, size = _numbered(column)
-            key, span = _numbered(key)
-        key, span = key * size + column, span * size
-    return len(key) - len(np.unique(key))
-
-
-def _numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    different, numbers = np.unique(values, return_inverse=True)
-    return numbers.astype(np.int64), max(1, len(different))
+        if (int(key.max(initial=0)) + 1) * (int(column.max(initial=0)) + 1) > _LARGEST:
+            key, column = (np.unique(each, return_inverse=True)[1] for each in (key, column))
+        key = key * (int(column.max(initial=0)) + 1) + column
+    key.sort()
+    return int(np.count_nonzero(key[1:] == key[:-1]))
 
 
 SYSTEM_SCORES: Final = ".sys.score"
