@@ -13,8 +13,6 @@ import numpy as np
 
 from trubleu.errors import DataError, TrubleuError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
-    REFERENCE_LENGTHS,
-    SMOOTHING_VALUES,
     AnyReferences,
     as_references,
     check_choice,
@@ -74,7 +72,7 @@ def check_soft_smoothing(smoothing: str, value: float | None) -> tuple[str, floa
         if value is not None:
             raise UsageError(f"smoothing={LIN_OCH} takes no value; leave smoothing_value out, or use floor or add-k")
         return smoothing, None
-    check_choice("smoothing", smoothing, (LIN_OCH, *SMOOTHING_VALUES))
+    check_choice("smoothing", smoothing, "bleu2vec")
     return check_smoothing(smoothing, value)
 
 
@@ -292,7 +290,7 @@ class Bleu2Vec(TextMetric):
         super().__post_init__()
         check_order(self.order)
         check_flag("recall", self.recall)
-        check_choice("definition", self.definition, ("paper", "release2017"))
+        check_choice("definition", self.definition, "bleu2vec")
         self.smoothing, self.smoothing_value = check_soft_smoothing(self.smoothing, self.smoothing_value)
         check_flag("effective_order", self.effective_order)
         self.negative, self.negative_floor = parse_negative(self.negative)
@@ -315,7 +313,7 @@ class Bleu2Vec(TextMetric):
             shift=shift,
             unknown=UNKNOWN if isinstance(self.oov, str) else self.oov,
             rule="plain",
-            reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
+            reference_length=check_choice("reference_length", self.reference_length),
             release=release,
         )
 
@@ -474,8 +472,8 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
         super().__post_init__()
         if self.matching.similarity == "raw":
             raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
-        rule: Rule = check_choice("credit", self.credit, ("earn", "nearest", "max"))  # type: ignore[assignment]
-        check_choice("length_references", self.length_references, ("all", "positive"))
+        rule: Rule = check_choice("credit", self.credit)  # type: ignore[assignment]
+        check_choice("length_references", self.length_references)
         self.matching = replace(self.matching, rule=rule, positive_lengths=self.length_references == "positive")
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
