@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.metrics.defaults import default_text
@@ -20,24 +22,36 @@ PAGE_FORMATS: Final = (*FORMATS, "html")
 
 
 def command(commands: Commands, name: str, run: Run, epilog: str = "") -> argparse.ArgumentParser:
-    """Add a command; the docstring of ``run`` has its line in the list of commands, and its description."""
-    about, _, description = (run.__doc__ or "").partition("\n\n")
-    return _command(commands, name, run, about[0].lower() + about[1:].rstrip("."), description or about, epilog)
+    """Add a command.
 
-
-def _command(
-    commands: Commands, name: str, run: Run | None, about: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    text = " ".join(description.split())
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=text, epilog=epilog)
+    The docstring of ``run`` is its help: the first line is for the list of commands, the next paragraphs describe it,
+    and the sections Examples and Notes come last.
+    """
+    about, description, more = _help_in(run)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about[0].lower() + about[1:].rstrip("."), description=description or about, epilog=epilog or more
+    )
     parser.set_defaults(run=run)
     return parser
 
 
-def commands(outer: Commands, name: str, about: str, epilog: str = "") -> Commands:
-    """Add a command that has subcommands, and return the place to add these."""
-    parser = _command(outer, name, None, about, about[0].upper() + about[1:] + ".", epilog)
+def commands(outer: Commands, name: str, about: str | Callable[..., object], epilog: str = "") -> Commands:
+    """Add a command that has subcommands, and return the place to add these; ``about`` has its help as a docstring."""
+    if callable(about):
+        about, _, epilog = _help_in(about)
+    about = about.rstrip(".")
+    text = about[0].upper() + about[1:] + "."
+    parser = outer.add_parser(name, help=about[0].lower() + about[1:], description=text, epilog=epilog)
     return parser.add_subparsers(title="commands", dest=f"{name}_command", metavar="COMMAND", required=True)
+
+
+def _help_in(documented: Callable[..., object]) -> tuple[str, str, str]:
+    """Return the first line of a docstring, the description, and the examples and notes."""
+    rest, _, notes = (inspect.getdoc(documented) or "").partition("\n\nNotes\n-----\n")
+    rest, _, examples = rest.partition("\n\nExamples\n--------\n")
+    about, _, description = rest.partition("\n\n")
+    listed = "examples:\n" + indent(examples, "  ") if examples else ""
+    return about, " ".join(description.split()), "\n\n".join(filter(None, (listed, notes)))
 
 
 def option(group: Options, name: str, metavar: str, what: str, default: Any = None, **settings: Any) -> None:

@@ -65,18 +65,10 @@ PACKAGES: Final = ("fastapi", "wordllama")
 SHOWN: Final = 10
 """Output lines shown per command."""
 
-EPILOG = """\
-examples:
-  trubleu demo
-  trubleu demo my-demo --seed 7 --open
-
-Everything stays in the folder. Run the command again to start over, whether or not it was interrupted.
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = add.command(commands, "demo", run, EPILOG)
+    parser = add.command(commands, "demo", run)
     about = "folder for all files (default: trubleu-demo)"
     parser.add_argument("folder", nargs="?", default="trubleu-demo", metavar="FOLDER", help=about)
     add.option(parser, "--seed", "N", "random seed", 1)
@@ -91,6 +83,15 @@ def run(options: argparse.Namespace) -> None:
 
     Generate conversations, mine references, let simulated raters rate them, score five systems, judge the metrics and
     write a report, in about a minute. Each command is printed before it runs.
+
+    Examples
+    --------
+    trubleu demo
+    trubleu demo my-demo --seed 7 --open
+
+    Notes
+    -----
+    Everything stays in the folder. Run the command again to start over, whether or not it was interrupted.
     """
     from importlib.util import find_spec
     from shlex import quote
