@@ -29,7 +29,7 @@ def command(commands: Commands, name: str, run: Run, epilog: str = "") -> argpar
     """
     about, description, more = _help_in(run)
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about[0].lower() + about[1:].rstrip("."), description=description or about, epilog=epilog or more
+        name, help=about[0].lower() + about[1:].rstrip("."), description=description or about, epilog=more or epilog
     )
     parser.set_defaults(run=run)
     return parser

@@ -238,8 +238,7 @@ def models(options: argparse.Namespace) -> None:
 
     Weigh references by people, by models of known bias and noise, and by both, with the same calibration and test as in
     a real study. The table shows how far weights are from the truth, how many 95 % intervals hold it, and how well
-    systems are ordered with them. ± is the standard error over draws from one world. Worlds differ by more, so try
-    several (--seed).
+    systems are ordered with them. Worlds differ, so try several (--seed).
 
     Examples
     --------
@@ -342,18 +341,16 @@ def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) ->
     return numbers
 
 
-EPILOG = """\
-examples:
-  trubleu simulate world rehearsal --corpus 20000 --segments 200
-  trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
-  trubleu simulate triples --n 2000 --seed 2 --out seeds.jsonl
-  trubleu simulate triples --n 10 --out -
-"""
-
-
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    inner = add.commands(commands, "simulate", "generate synthetic data, and plan studies with it", EPILOG)
+    """Generate synthetic data, and plan studies with it.
+
+    Examples
+    --------
+    trubleu simulate world rehearsal --corpus 20000 --segments 200
+    trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
+    trubleu simulate power --segments 100,300 --raters 1,3,5
+    """
+    inner = add.commands(commands, "simulate", add_parser)
 
     parser = add.command(inner, "world", world)
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
@@ -367,7 +364,7 @@ def add_parser(commands: add.Commands) -> None:
     add.several(parser, "--system", "NAME=SPEC", about, default=[])
     add.quiet(parser, "no output and no progress bars")
 
-    parser = add.command(inner, "triples", triples, EPILOG)
+    parser = add.command(inner, "triples", triples)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed of the texts", 1)
     add.option(parser, "--words", "N", "vocabulary size", 200_000)
@@ -422,8 +419,14 @@ def add_parser(commands: add.Commands) -> None:
 def triples(options: argparse.Namespace) -> None:
     """Any number of conversations without meaning.
 
-    Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates. The
-    first thousand triples are the same however many are asked for.
+    Generate triples of artificial words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates.
+    The first thousand are the same for any number.
+
+    Examples
+    --------
+    trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
+    trubleu simulate triples --n 2000 --seed 2 --out seeds.jsonl
+    trubleu simulate triples --n 10 --out -
     """
     from trubleu.data import write_triples
     from trubleu.simulate import simulated_triples
