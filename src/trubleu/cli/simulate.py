@@ -53,7 +53,7 @@ def world(options: argparse.Namespace) -> None:
             World(seed=options.seed),
             **picked(options, "corpus segments"),
             systems=systems,
-            progress=lambda name, total: bars.stage(name, total, ""),
+            progress=bars.stage,
         )
     if not options.quiet:
         sys.stdout.write(_told(written, systems))
