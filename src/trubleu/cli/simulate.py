@@ -401,9 +401,9 @@ def add_parser(commands: add.Commands) -> None:
     _add_systems(parser, "repeat for more")
     varied = parser.add_argument_group("conditions")
     about = (
-        "a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too much, "
-        "its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
-        f"(default: {' '.join(MODELS)})"
+        "a model (repeat for more), such as mild=noise:0.5,bias:1. noise: standard deviation of its errors; bias: "
+        "points that it adds to every text; slope: below 1, its scores stay near the middle; length: points that it "
+        f"adds per doubling of the length (default: {' '.join(MODELS)})"
     )
     add.several(varied, "--model", "NAME=SPEC", about)
     add.option(varied, "--rated", "N,…", "texts per segment that people rate", f"1,3,{ALL}")
