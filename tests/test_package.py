@@ -116,7 +116,7 @@ print(sorted(name for name in sys.modules if name.startswith("trubleu.metrics.")
 """
     rooms, metrics = python(code).splitlines()
     assert not {"vectors", "mining", "explain", "judge", "rating", "simulate"} & set(ast.literal_eval(rooms))
-    used = ["base", "bleu", "dbleu", "defaults", "matching", "registry"]
+    used = ["base", "bleu", "dbleu", "defaults", "matching", "options", "registry"]
     assert ast.literal_eval(metrics) == [f"trubleu.metrics.{name}" for name in used]
 
 

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 SMALL = ("--segments", "4", "--raters", "2")
 
+# The size of the corpus proves nothing here.
+SMALL_SCRIPT = SCRIPT.replace("simulate world world", "simulate world world --corpus 500")
+
 # A demo that sends itself Ctrl-C in the middle of rating.
-INTERRUPTED = """
+INTERRUPTED = f"""
 import os, signal, sys
-from trubleu.cli import main
+from trubleu.cli import demo, main
 from trubleu.rating.simulated_raters import Browser
 
 sent, send = [], Browser.send
@@ -35,6 +38,7 @@ def sending(self, page, path, fields=None):
     return found
 
 Browser.send = sending
+demo.SCRIPT = {SMALL_SCRIPT!r}
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -47,6 +51,7 @@ def test_after_an_interruption_it_runs_again_to_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("trubleu.cli.demo.SCRIPT", SMALL_SCRIPT)
     folder = Path("my demo")
     command = [sys.executable, "-c", INTERRUPTED, "demo", str(folder), *SMALL, "--seed", "7"]
     stopped = subprocess.run(command, capture_output=True, text=True, check=False)

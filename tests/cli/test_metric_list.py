@@ -13,7 +13,7 @@ import pytest
 from trubleu.cli import main
 from trubleu.errors import UsageError
 from trubleu.metrics import Meteor, describe, metric, names
-from trubleu.metrics.options import FLAG, OPTIONS, SHARED
+from trubleu.metrics.options import OPTIONS, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,15 +101,15 @@ def test_every_option_is_declared_once_and_used() -> None:
     assert set(SHARED) <= used
 
 
-@pytest.mark.parametrize("option", [name for name in SHARED if OPTIONS[name].defaults])
+@pytest.mark.parametrize("option", [name for name in SHARED if OPTIONS[name].default])
 def test_the_help_names_every_default(option: str) -> None:
     declared = OPTIONS[option]
-    usual, *others = declared.defaults.split("; ")
+    usual, *others = declared.default.split("; ")
     for each in describe():
         default = each.options.get(option)
         if default in (None, False) or each.name in declared.in_brackets:
             continue
-        if declared.placeholder == FLAG:
+        if not declared.placeholder:
             assert re.search(rf"(?<![\w-]){each.name}\b", usual)
         else:
             own = [

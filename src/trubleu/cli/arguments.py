@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import inspect
-from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.metrics.defaults import default_text
-from trubleu.metrics.options import FLAG, OPTIONS, SHARED
+from trubleu.metrics.options import OPTIONS, SHARED
 from trubleu.render.tables import FORMATS
 
 if TYPE_CHECKING:
@@ -47,10 +45,11 @@ def commands(outer: Commands, name: str, about: str | Callable[..., object], epi
 
 def _help_in(documented: Callable[..., object]) -> tuple[str, str, str]:
     """Return the first line of a docstring, the description, and the examples and notes."""
-    rest, _, notes = (inspect.getdoc(documented) or "").partition("\n\nNotes\n-----\n")
+    text = (documented.__doc__ or "").replace("\n    ", "\n").strip()
+    rest, _, notes = text.partition("\n\nNotes\n-----\n")
     rest, _, examples = rest.partition("\n\nExamples\n--------\n")
     about, _, description = rest.partition("\n\n")
-    listed = "examples:\n" + indent(examples, "  ") if examples else ""
+    listed = "examples:\n  " + examples.replace("\n", "\n  ") if examples else ""
     return about, " ".join(description.split()), "\n\n".join(filter(None, (listed, notes)))
 
 
@@ -193,7 +192,7 @@ def metrics(parser: argparse.ArgumentParser, command: str, without: Sequence[str
         declared, flags = OPTIONS[name], f"--{name.replace('_', '-')}{_SHORT.get(name, '')}"
         if name in without:
             continue
-        if declared.placeholder == FLAG:
+        if not declared.placeholder:
             flag(group, flags, declared.text)
         else:
             kind = float if declared.number else str
