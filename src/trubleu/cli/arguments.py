@@ -39,7 +39,9 @@ def commands(outer: Commands, name: str, about: str | Callable[..., object], epi
         about, _, epilog = _help_in(about)
     about = about.rstrip(".")
     text = about[0].upper() + about[1:] + "."
-    parser = outer.add_parser(name, help=about[0].lower() + about[1:], description=text, epilog=epilog)
+    parser: argparse.ArgumentParser = outer.add_parser(
+        name, help=about[0].lower() + about[1:], description=text, epilog=epilog
+    )
     return parser.add_subparsers(title="commands", dest=f"{name}_command", metavar="COMMAND", required=True)
 
 

@@ -967,8 +967,8 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
         a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
         # The same rows dealt to both systems at random leave no difference.
         coins = draw.swapped[:, np.newaxis]
-        dealt = np.where(coins, b, a), np.where(coins, a, b)
-        real, none = (paired_bootstrap(*pair, each.score, seed=seed, **settings) for pair in ((a, b), dealt))
+        real = paired_bootstrap(a, b, each.score, seed=seed, **settings)
+        none = paired_bootstrap(np.where(coins, b, a), np.where(coins, a, b), each.score, seed=seed, **settings)
         sure = real.p < LEVEL
         return [sure and real.difference > 0, sure and real.difference < 0, none.p < LEVEL]
 
