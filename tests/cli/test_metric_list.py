@@ -13,6 +13,7 @@ import pytest
 from trubleu.cli import main
 from trubleu.errors import UsageError
 from trubleu.metrics import Meteor, describe, metric, names
+from trubleu.metrics.options import OPTIONS, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +93,31 @@ def test_the_options_of_one_metric(run: Run) -> None:
     assert [row["takes"] for row in rows if row["option"] in ("stem", "sigma")] == ["true or false", "a number above 0"]
     assert run("--list-metrics", "cider-d-2", "--format", "json")[1] == out
     assert "there is no metric 'nothing'" in run("--list-metrics", "nothing")[2]
+
+
+def test_every_option_is_declared_once_and_used() -> None:
+    used = {option for each in describe() for option in each.options}
+    assert used == set(OPTIONS)
+    assert set(SHARED) <= used
+
+
+@pytest.mark.parametrize("option", [name for name in SHARED if OPTIONS[name].default])
+def test_the_help_names_every_default(option: str) -> None:
+    declared = OPTIONS[option]
+    usual, *others = declared.default.split("; ")
+    for each in describe():
+        default = each.options.get(option)
+        if default in (None, False) or each.name in declared.in_brackets:
+            continue
+        if not declared.placeholder:
+            assert re.search(rf"(?<![\w-]){each.name}\b", usual)
+        else:
+            own = [
+                text
+                for text in others
+                if re.search(rf"(?<![\w-]){each.name.removesuffix('-f')}\b", text.partition(":")[0])
+            ]
+            assert str(default) in (own[0] if own else usual), each.name
 
 
 def test_every_option_says_what_it_takes(run: Run) -> None:

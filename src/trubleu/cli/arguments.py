@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.metrics.defaults import default_text
+from trubleu.metrics.options import OPTIONS, SHARED
 from trubleu.render.tables import FORMATS
 
 if TYPE_CHECKING:
@@ -19,24 +20,39 @@ PAGE_FORMATS: Final = (*FORMATS, "html")
 
 
 def command(commands: Commands, name: str, run: Run, epilog: str = "") -> argparse.ArgumentParser:
-    """Add a command; the docstring of ``run`` has its line in the list of commands, and its description."""
-    about, _, description = (run.__doc__ or "").partition("\n\n")
-    return _command(commands, name, run, about[0].lower() + about[1:].rstrip("."), description or about, epilog)
+    """Add a command.
 
-
-def _command(
-    commands: Commands, name: str, run: Run | None, about: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    text = " ".join(description.split())
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=text, epilog=epilog)
+    The docstring of ``run`` is its help: the first line is for the list of commands, the next paragraphs describe it,
+    and the sections Examples and Notes come last.
+    """
+    about, description, more = _help_in(run)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about[0].lower() + about[1:].rstrip("."), description=description or about, epilog=more or epilog
+    )
     parser.set_defaults(run=run)
     return parser
 
 
-def commands(outer: Commands, name: str, about: str, epilog: str = "") -> Commands:
-    """Add a command that has subcommands, and return the place to add these."""
-    parser = _command(outer, name, None, about, about[0].upper() + about[1:] + ".", epilog)
+def commands(outer: Commands, name: str, about: str | Callable[..., object], epilog: str = "") -> Commands:
+    """Add a command that has subcommands, and return the place to add these; ``about`` has its help as a docstring."""
+    if callable(about):
+        about, _, epilog = _help_in(about)
+    about = about.rstrip(".")
+    text = about[0].upper() + about[1:] + "."
+    parser: argparse.ArgumentParser = outer.add_parser(
+        name, help=about[0].lower() + about[1:], description=text, epilog=epilog
+    )
     return parser.add_subparsers(title="commands", dest=f"{name}_command", metavar="COMMAND", required=True)
+
+
+def _help_in(documented: Callable[..., object]) -> tuple[str, str, str]:
+    """Return the first line of a docstring, the description, and the examples and notes."""
+    text = (documented.__doc__ or "").replace("\n    ", "\n").strip()
+    rest, _, notes = text.partition("\n\nNotes\n-----\n")
+    rest, _, examples = rest.partition("\n\nExamples\n--------\n")
+    about, _, description = rest.partition("\n\n")
+    listed = "examples:\n  " + examples.replace("\n", "\n  ") if examples else ""
+    return about, " ".join(description.split()), "\n\n".join(filter(None, (listed, notes)))
 
 
 def option(group: Options, name: str, metavar: str, what: str, default: Any = None, **settings: Any) -> None:
@@ -166,29 +182,6 @@ def paired_test(group: Options, dest: str = "method") -> None:
     )
 
 
-METRIC_OPTIONS: Final = {
-    "tokenize": ("NAME", "tokenizer: 13a (default; trubleu: words), intl, char, zh, chat, none, …"),
-    "lowercase": (None, "lower-case all texts (the default of trubleu and meteor)"),
-    "smoothing": ("KIND", "exp (default), floor, add-k or none; for bleu2vec also lin-och (its default)"),
-    "smoothing_value": ("X", "the constant of floor (default: 0.1) or add-k (default: 1)"),
-    "effective_order": (None, "leave out n-gram orders that the texts are too short for"),
-    "reference_length": ("RULE", "closest (default), shortest, longest or average"),
-    "variant": ("NAME", "smoothing of sBLEU: lin-och (default), nakov, nakov-all or sacrebleu"),
-    "definition": ("NAME", "of ΔBLEU: paper (default) or fork2019; of bleu2vec: paper (default) or release2017"),
-    "negative": ("RULE", "how ΔBLEU treats sums below 0: clamp (default), floor:E or error"),
-    "length_references": ("WHICH", "references that set ΔBLEU's reference length: all (default) or positive"),
-    "no_positive": ("RULE", "segments without a positive weight: error (default) or skip"),
-    "unrated_as": ("W", "weight of references that are not rated yet"),
-    "vectors": ("PATH", "vectors for trubleu, bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)"),
-    "similarity": ("RULE", "how bleu2vec and dbleu2vec use a cosine: raw, clamp or shift:S"),
-    "oov": ("X", "similarity if an n-gram has no vector (default: 0.001), or composed"),
-    "credit": ("RULE", "credit for near misses in dbleu2vec: earn (default), nearest or max"),
-    "corpus": ("FILE", "references to count n-grams in for nist and cider, instead of those given"),
-    "alpha": ("A", "weight of the references in iBLEU (default: 0.9); for METEOR, use meteor[alpha=…]"),
-}
-"""Placeholder (None for a flag) and help of the metric options that can be given for all metrics at once."""
-
-_NUMBERS: Final = ("smoothing_value", "unrated_as", "alpha")
 _SHORT: Final = {"tokenize": " -tok", "smoothing": " -s", "smoothing_value": " -sv"}  # as in sacreBLEU
 
 
@@ -197,14 +190,15 @@ def metrics(parser: argparse.ArgumentParser, command: str, without: Sequence[str
     parser.set_defaults(metrics_of=command)
     group = parser.add_argument_group("metrics")
     several(group, "-m --metric", "METRIC", f"a metric; repeat for more (default: {default_text(command)})")
-    for name, (metavar, what) in METRIC_OPTIONS.items():
-        flags = f"--{name.replace('_', '-')}{_SHORT.get(name, '')}"
+    for name in SHARED:
+        declared, flags = OPTIONS[name], f"--{name.replace('_', '-')}{_SHORT.get(name, '')}"
         if name in without:
             continue
-        if metavar is None:
-            flag(group, flags, what)
+        if not declared.placeholder:
+            flag(group, flags, declared.text)
         else:
-            option(group, flags, metavar, what, type=float if name in _NUMBERS else str)
+            kind = float if declared.number else str
+            option(group, flags, declared.placeholder, declared.text, type=kind)
     return group
 
 

@@ -23,19 +23,10 @@ _FOLDERS: Final = re.compile(r"\b(FOLDER|INDEX|STUDY)\b(?! MORE)")
 _FILES: Final = re.compile(r"\b(FILE|OUTPUTS|PATH|SOURCE|TARGET|PREFIX|STORE)\b")
 _NO_FILES: Final = ("RATER", "[NAME=]SPEC", "NAME=SPEC")
 
-EPILOG = """\
-examples:
-  trubleu completion bash > ~/.local/share/bash-completion/completions/trubleu
-  trubleu completion zsh > ~/.zfunc/_trubleu      (with fpath+=~/.zfunc before compinit in ~/.zshrc)
-  trubleu completion fish > ~/.config/fish/completions/trubleu.fish
-
-Make the script again after an update, because a new version may have new options.
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command."""
-    parser = add.command(commands, "completion", run, EPILOG)
+    parser = add.command(commands, "completion", run)
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
 
 
@@ -43,6 +34,16 @@ def run(options: argparse.Namespace) -> None:
     """Print a completion script for your shell.
 
     Print a script that lets your shell complete commands, options, files and metric names.
+
+    Examples
+    --------
+    trubleu completion bash > ~/.local/share/bash-completion/completions/trubleu
+    trubleu completion zsh > ~/.zfunc/_trubleu      (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+    trubleu completion fish > ~/.config/fish/completions/trubleu.fish
+
+    Notes
+    -----
+    Make the script again after an update, because a new version may have new options.
     """
     from trubleu.cli import build_parser
 

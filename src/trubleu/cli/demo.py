@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -10,7 +9,7 @@ import sys
 from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_range, picked, say
@@ -20,7 +19,7 @@ from trubleu.files.writer import LOCK, atomic_writer, locked
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 SCRIPT: Final = """\
 # Make up a world: conversations, messages to answer, five systems that answer them
@@ -46,11 +45,11 @@ trubleu score --refs references.jsonl world/outputs/*.txt --no-positive skip --c
 
 # Judge the metrics: how well do their scores agree with the ratings?
 trubleu judge pairs --refs references.jsonl --ratings ratings.csv world/outputs/*.txt \\
-    --unit {unit} --condition all --sweeps none --report report.html --format json --out judge.json
+    --unit {unit} --condition all --sweeps none --report report.html --out judge.txt
 """
 
 MADE: Final = (
-    "world", "index", "candidates.jsonl", "study", "references.jsonl", "pairs", "ratings.csv", "judge.json",
+    "world", "index", "candidates.jsonl", "study", "references.jsonl", "pairs", "ratings.csv", "judge.txt",
     "report.html",
 )  # fmt: skip
 """Files that the script creates; removed before it runs again."""
@@ -65,18 +64,10 @@ PACKAGES: Final = ("fastapi", "wordllama")
 SHOWN: Final = 10
 """Output lines shown per command."""
 
-EPILOG = """\
-examples:
-  trubleu demo
-  trubleu demo my-demo --seed 7 --open
-
-Everything stays in the folder. Run the command again to start over, whether or not it was interrupted.
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = add.command(commands, "demo", run, EPILOG)
+    parser = add.command(commands, "demo", run)
     about = "folder for all files (default: trubleu-demo)"
     parser.add_argument("folder", nargs="?", default="trubleu-demo", metavar="FOLDER", help=about)
     add.option(parser, "--seed", "N", "random seed", 1)
@@ -91,9 +82,17 @@ def run(options: argparse.Namespace) -> None:
 
     Generate conversations, mine references, let simulated raters rate them, score five systems, judge the metrics and
     write a report, in about a minute. Each command is printed before it runs.
+
+    Examples
+    --------
+    trubleu demo
+    trubleu demo my-demo --seed 7 --open
+
+    Notes
+    -----
+    Everything stays in the folder. Run the command again to start over, whether or not it was interrupted.
     """
     from importlib.util import find_spec
-    from shlex import quote
 
     def show(line: str) -> None:
         if not options.quiet:
@@ -112,9 +111,9 @@ def run(options: argparse.Namespace) -> None:
     try:
         with locked(folder), chdir(folder):
             clear_folder(script)
-            show(f"$ cd {quote(options.folder)}\n")
+            show(f"$ cd {shlex.quote(options.folder)}\n")
             run_script(script, show, quiet=options.quiet)
-            show(finding(json.loads(Path("judge.json").read_text("utf-8"))))
+            show(Path("judge.txt").read_text("utf-8").partition("\n\n")[0])
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; run the same command again to start over") from None
     sys.stdout.write(f"The report: {folder / 'report.html'}\n")
@@ -182,23 +181,3 @@ def run_script(script: str, show: Callable[[str], object], *, quiet: bool) -> No
         lines = re.split(r"^then:", printed.getvalue(), maxsplit=1, flags=re.MULTILINE)[0].rstrip().splitlines()
         for shown in lines if len(lines) <= SHOWN else [*lines[:SHOWN], "…"]:
             show(shown)
-
-
-def finding(judged: Mapping[str, Any]) -> str:
-    """Summarise the result of ``judge pairs --format json`` in one sentence."""
-    from trubleu.judge.report import listed
-
-    rho = {row["metric"]: row["spearman"] for row in judged["correlations"]}
-    order = sorted((name for name in rho if rho[name] is not None), key=lambda name: -rho[name])
-    if order:
-        others = "".join(f"{', ' if place else '; '}{name} {rho[name]:.2f}" for place, name in enumerate(order[1:]))
-        agreement = f"{order[0]} agrees best with the raters (Spearman's ρ {rho[order[0]]:.2f}{others})"
-    else:
-        agreement = "no correlation with the raters is defined, because scores or ratings do not vary"
-    systems = sorted(judged["systems"], key=lambda row: float(row["mean_rating"]))
-    worst, best = systems[0]["system"], systems[-1]["system"]
-    score = {(row["metric"], row["system"]): row["score"] for row in judged["system_scores"]}
-    defined = [name for name in rho if None not in (score[name, worst], score[name, best])]
-    wrong = [name for name in defined if score[name, worst] > score[name, best]]
-    who = f"{listed(wrong)} rank{'s' * (len(wrong) == 1)}" if wrong else "no metric ranks"
-    return f"{agreement}, and {who} {worst}, which raters like least, above {best}, which they like best."

@@ -20,6 +20,7 @@ from trubleu.cli.options import (
 from trubleu.errors import UsageError, some
 from trubleu.execution.progress import Bars
 from trubleu.files.paths import base_name
+from trubleu.metrics.options import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +69,7 @@ def add_sets_parser(protocols: add.Commands) -> None:
     parser = add.command(protocols, "sets", run_sets, SETS_EPILOG)
     parser.set_defaults(weight=None, source=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
-    add.metrics(parser, "judge ratings", without=[*{*add.METRIC_OPTIONS} - {"tokenize", "lowercase"}])
+    add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
     add_rating_options(parser.add_argument_group("human judgements"), without=True)
     _add_protocol_options(parser)
     add.threads(add.output(parser, formats=add.PAGE_FORMATS, digits=3))

@@ -7,11 +7,11 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.arguments import METRIC_OPTIONS
 from trubleu.errors import TrubleuWarning, UsageError, counted, nearest, shown
 from trubleu.files.paths import base_name, check_standard_input_once, name_of, same_file
 from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.metrics.defaults import default_metrics
+from trubleu.metrics.options import OPTIONS, SHARED
 from trubleu.render.tables import Table, render_tables
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     from trubleu.metrics.registry import parse
 
     # By identity: 0 is a value, though it equals False.
-    values = {name: getattr(options, name, None) for name in METRIC_OPTIONS}
+    values = {name: getattr(options, name, None) for name in SHARED}
     given = {name: value for name, value in values.items() if value is not None and value is not False}
     specs = [parse(text) for text in options.metric]
     for name in given:
@@ -355,9 +355,5 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def takes_option(spec: MetricSpec, option: str) -> bool:
-    """Return whether a metric takes an option given for all; METEOR's alpha means something else."""
-    if option == "alpha":
-        from trubleu.metrics import Meteor
-
-        return spec.accepts(option) and spec.factory is not Meteor
-    return spec.accepts(option)
+    """Return whether a metric takes an option given for all metrics."""
+    return spec.accepts(option) and spec.text.partition("[")[0] not in OPTIONS[option].in_brackets

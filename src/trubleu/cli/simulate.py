@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from trubleu.simulate.studies import Draws, Pool, Scored
 
 
-WORLD_EPILOG = """\
-examples:
-  trubleu simulate world rehearsal
-  trubleu simulate world rehearsal --seed 7 --corpus 100000 --segments 500
-  trubleu simulate world rehearsal --system a=skill:0.8 --system b=skill:0.7 --system parrot
-
-systems:
-  skill:SHARE  this share of good responses (0 to 1); the others are dull, off topic, unfitting or near-parrots
-  retrieval    the response to the most similar message, from conversations outside the corpus
-  random       a random response from these
-  dull         dull responses
-  constant     always the same dull response
-  parrot       the message itself
-"""
-
-
 def world(options: argparse.Namespace) -> None:
     """A world with known quality: a corpus, test messages, systems, and the truth about them.
 
     Generate a world in which the quality of every response is known: a corpus to mine, conversations to test on, the
     answers of systems of chosen quality, and the true quality of each answer.
+
+    Examples
+    --------
+    trubleu simulate world rehearsal
+    trubleu simulate world rehearsal --seed 7 --corpus 100000 --segments 500
+    trubleu simulate world rehearsal --system a=skill:0.8 --system b=skill:0.7 --system parrot
+
+    Notes
+    -----
+    systems:
+      skill:SHARE  this share of good responses (0 to 1); the others are dull, off topic, unfitting or near-parrots
+      retrieval    the response to the most similar message, from conversations outside the corpus
+      random       a random response from these
+      dull         dull responses
+      constant     always the same dull response
+      parrot       the message itself
     """
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
@@ -53,7 +53,7 @@ def world(options: argparse.Namespace) -> None:
             World(seed=options.seed),
             **picked(options, "corpus segments"),
             systems=systems,
-            progress=lambda name, total: bars.stage(name, total, ""),
+            progress=bars.stage,
         )
     if not options.quiet:
         sys.stdout.write(_told(written, systems))
@@ -106,31 +106,6 @@ def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
 
 ALL: Final = "all"
 
-POWER_EPILOG: Final = """\
-examples:
-  trubleu simulate power
-  trubleu simulate power --system skill:0.7 --system skill:0.6 --segments 100,300 --raters 1,3,5 --references 1,5,15
-  trubleu simulate power -m dbleu-2 -m 'bleu-4[tokenize=words]' --lazy 0.2 --studies 1000 --format csv --out power.csv
-"""
-
-COVERAGE_EPILOG: Final = """\
-examples:
-  trubleu simulate coverage
-  trubleu simulate coverage --system skill:0.9 --segments 50,100,200 -m bleu-4 -m dbleu-2 --sets 2000
-"""
-
-ORDER_EPILOG: Final = """\
-examples:
-  trubleu simulate order
-  trubleu simulate order --system a=skill:0.8 --system b=retrieval --system c=random --segments 100,500 -m dbleu-2
-"""
-
-
-MODELS_EPILOG: Final = """\
-examples:
-  trubleu simulate models
-  trubleu simulate models --model mild=bias:1,noise:0.5 --model guesses=slope:0,noise:4 --rated 1,3,all
-"""
 
 MODELS: Final = (
     "good=noise:0.5",
@@ -190,6 +165,12 @@ def power(options: argparse.Namespace) -> None:
     a real study. For each number of segments, references and raters, the table shows how often the test finds the
     better system at p < 0.05, how often it finds the wrong one, and how often it finds a difference between equal
     systems. ± is the standard error over draws from one world. Worlds differ by more, so try several (--seed).
+
+    Examples
+    --------
+    trubleu simulate power
+    trubleu simulate power --system skill:0.7 --system skill:0.6 --segments 100,300 --raters 1,3,5 --references 1,5,15
+    trubleu simulate power -m dbleu-2 -m 'bleu-4[tokenize=words]' --lazy 0.2 --studies 1000 --format csv --out power.csv
     """
     from trubleu.render.studies import render_power
     from trubleu.simulate.studies import check_two, power_study
@@ -204,6 +185,11 @@ def coverage(options: argparse.Namespace) -> None:
 
     Draw many test sets from a pool of segments with a known score, compute the bootstrap interval of each, and count
     how often it contains the true score.
+
+    Examples
+    --------
+    trubleu simulate coverage
+    trubleu simulate coverage --system skill:0.9 --segments 50,100,200 -m bleu-4 -m dbleu-2 --sets 2000
     """
     from trubleu.render.studies import render_coverage
     from trubleu.simulate.studies import coverage_study
@@ -216,6 +202,11 @@ def order(options: argparse.Namespace) -> None:
 
     Score systems of known quality on many test sets, and compare their order with the true one. ± is the standard error
     over draws from one world. Worlds differ by more, so try several (--seed).
+
+    Examples
+    --------
+    trubleu simulate order
+    trubleu simulate order --system a=skill:0.8 --system b=retrieval --system c=random --segments 100,500 -m dbleu-2
     """
     from trubleu.render.studies import render_order
     from trubleu.simulate.studies import order_study
@@ -247,8 +238,12 @@ def models(options: argparse.Namespace) -> None:
 
     Weigh references by people, by models of known bias and noise, and by both, with the same calibration and test as in
     a real study. The table shows how far weights are from the truth, how many 95 % intervals hold it, and how well
-    systems are ordered with them. ± is the standard error over draws from one world. Worlds differ by more, so try
-    several (--seed).
+    systems are ordered with them. Worlds differ, so try several (--seed).
+
+    Examples
+    --------
+    trubleu simulate models
+    trubleu simulate models --model mild=bias:1,noise:0.5 --model guesses=slope:0,noise:4 --rated 1,3,all
     """
     from trubleu.render.studies import render_models
     from trubleu.simulate.model_study import model_study
@@ -346,20 +341,18 @@ def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) ->
     return numbers
 
 
-EPILOG = """\
-examples:
-  trubleu simulate world rehearsal --corpus 20000 --segments 200
-  trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
-  trubleu simulate triples --n 2000 --seed 2 --out seeds.jsonl
-  trubleu simulate triples --n 10 --out -
-"""
-
-
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    inner = add.commands(commands, "simulate", "generate synthetic data, and plan studies with it", EPILOG)
+    """Generate synthetic data, and plan studies with it.
 
-    parser = add.command(inner, "world", world, WORLD_EPILOG)
+    Examples
+    --------
+    trubleu simulate world rehearsal --corpus 20000 --segments 200
+    trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
+    trubleu simulate power --segments 100,300 --raters 1,3,5
+    """
+    inner = add.commands(commands, "simulate", add_parser)
+
+    parser = add.command(inner, "world", world)
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
     add.option(parser, "--seed", "N", "random seed", 1)
     add.option(parser, "--corpus", "N", "conversations in the corpus", 20_000)
@@ -371,7 +364,7 @@ def add_parser(commands: add.Commands) -> None:
     add.several(parser, "--system", "NAME=SPEC", about, default=[])
     add.quiet(parser, "no output and no progress bars")
 
-    parser = add.command(inner, "triples", triples, EPILOG)
+    parser = add.command(inner, "triples", triples)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed of the texts", 1)
     add.option(parser, "--words", "N", "vocabulary size", 200_000)
@@ -379,7 +372,7 @@ def add_parser(commands: add.Commands) -> None:
     add.option(parser, "--out", "FILE", about, required=True)
     add.quiet(parser, "no progress bar")
 
-    parser = add.command(inner, "power", power, POWER_EPILOG)
+    parser = add.command(inner, "power", power)
     _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
     _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = parser.add_argument_group("tests")
@@ -387,7 +380,7 @@ def add_parser(commands: add.Commands) -> None:
     _add_world(parser)
     add.output(parser, digits=1)
 
-    parser = add.command(inner, "coverage", coverage, COVERAGE_EPILOG)
+    parser = add.command(inner, "coverage", coverage)
     _add_systems(parser, "repeat for more", "skill:0.6")
     metrics = ("bleu-2", "bleu-4", "sbleu-2", "dbleu-2")
     _add_sizes(parser, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
@@ -397,20 +390,20 @@ def add_parser(commands: add.Commands) -> None:
     _add_world(parser)
     add.output(parser)
 
-    parser = add.command(inner, "order", order, ORDER_EPILOG)
+    parser = add.command(inner, "order", order)
     _add_systems(parser, "repeat for more")
     _add_sizes(parser, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
     add.option(parser.add_argument_group("number of test sets"), "--sets", "N", "test sets per condition", 1_000)
     _add_world(parser, resamples=False)
     add.output(parser)
 
-    parser = add.command(inner, "models", models, MODELS_EPILOG)
+    parser = add.command(inner, "models", models)
     _add_systems(parser, "repeat for more")
     varied = parser.add_argument_group("conditions")
     about = (
-        "a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too much, "
-        "its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
-        f"(default: {' '.join(MODELS)})"
+        "a model (repeat for more), such as mild=noise:0.5,bias:1. noise: standard deviation of its errors; bias: "
+        "points that it adds to every text; slope: below 1, its scores stay near the middle; length: points that it "
+        f"adds per doubling of the length (default: {' '.join(MODELS)})"
     )
     add.several(varied, "--model", "NAME=SPEC", about)
     add.option(varied, "--rated", "N,…", "texts per segment that people rate", f"1,3,{ALL}")
@@ -426,8 +419,14 @@ def add_parser(commands: add.Commands) -> None:
 def triples(options: argparse.Namespace) -> None:
     """Any number of conversations without meaning.
 
-    Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates. The
-    first thousand triples are the same however many are asked for.
+    Generate triples of artificial words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates.
+    The first thousand are the same for any number.
+
+    Examples
+    --------
+    trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
+    trubleu simulate triples --n 2000 --seed 2 --out seeds.jsonl
+    trubleu simulate triples --n 10 --out -
     """
     from trubleu.data import write_triples
     from trubleu.simulate import simulated_triples

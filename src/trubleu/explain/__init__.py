@@ -7,51 +7,6 @@
 1.5
 """
 
-from __future__ import annotations
+from trubleu._lazy import lazy_names
 
-from trubleu.explain.difference import (
-    BucketRow,
-    Buckets,
-    NGramDifference,
-    SegmentDifference,
-    SystemComparison,
-    compare_systems,
-    ngram_differences,
-)
-from trubleu.explain.explanation import (
-    ExplainedOrder,
-    ExplainedOutput,
-    ExplainedReference,
-    Explanation,
-    Match,
-    NearMiss,
-    NGram,
-    ReferenceText,
-)
-from trubleu.explain.segment import explain, is_explainable, most_different, worst
-from trubleu.explain.similarity import SimilarityExplanation, SimilarOrder, SimilarReference
-
-__all__ = [
-    "BucketRow",
-    "Buckets",
-    "ExplainedOrder",
-    "ExplainedOutput",
-    "ExplainedReference",
-    "Explanation",
-    "Match",
-    "NGram",
-    "NGramDifference",
-    "NearMiss",
-    "ReferenceText",
-    "SegmentDifference",
-    "SimilarOrder",
-    "SimilarReference",
-    "SimilarityExplanation",
-    "SystemComparison",
-    "compare_systems",
-    "explain",
-    "is_explainable",
-    "most_different",
-    "ngram_differences",
-    "worst",
-]
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)  # the names of __init__.pyi

@@ -1,21 +1,5 @@
 """Judging metrics by people: does a metric agree with them, how sure is that, and is it better than another?"""
 
-from __future__ import annotations
+from trubleu._lazy import lazy_names
 
-from trubleu.judge.pairs import PairsReport, Protocol, judge_pairs
-from trubleu.judge.ratings import RatingsReport, SetsReport, judge_ratings, judge_sets
-from trubleu.judge.wmt import WmtReport, WmtTask, judge_wmt, read_tasks
-
-__all__ = [
-    "PairsReport",
-    "Protocol",
-    "RatingsReport",
-    "SetsReport",
-    "WmtReport",
-    "WmtTask",
-    "judge_pairs",
-    "judge_ratings",
-    "judge_sets",
-    "judge_wmt",
-    "read_tasks",
-]
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)  # the names of __init__.pyi

@@ -14,13 +14,14 @@ import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest
+from trubleu.metrics.options import OPTIONS
 from trubleu.native import MAX_ORDER
 from trubleu.results import html_record
 from trubleu.signature import make_signature, number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -322,10 +323,8 @@ def _one_number(counts: Sequence[int] | NDArray[np.int64]) -> str:
     return str(low) if low == high else "var"
 
 
-SMOOTHING_VALUES: Final[dict[str, float | None]] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
-"""Smoothing methods and their default values, as in sacreBLEU."""
-
-REFERENCE_LENGTHS: Final = ("closest", "shortest", "longest", "average")
+SMOOTHING_VALUES: Final = {"floor": 0.1, "add-k": 1.0}
+"""Smoothing methods that take a value, and its default, as in sacreBLEU."""
 
 
 def check_order(order: int) -> int:
@@ -335,9 +334,9 @@ def check_order(order: int) -> int:
     return order
 
 
-def check_choice(option: str, value: str, choices: Iterable[str]) -> str:
-    """Validate one of several choices."""
-    choices = list(choices)
+def check_choice(option: str, value: str, metric: str = "") -> str:
+    """Validate one of the declared choices of an option; some metrics have other ones."""
+    choices = OPTIONS[option].choices_of(metric)
     if value not in choices:
         raise UsageError(f"{option}={value} is not known; {nearest(str(value), choices)}")
     return value
@@ -375,12 +374,10 @@ def parse_kind(
     raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
-def check_smoothing(
-    smoothing: str, value: float | None, values: Mapping[str, float | None] = SMOOTHING_VALUES
-) -> tuple[str, float | None]:
+def check_smoothing(smoothing: str, value: float | None, metric: str = "") -> tuple[str, float | None]:
     """Validate a smoothing method and its value, filling in the default."""
-    check_choice("smoothing", smoothing, values)
-    usual = values[smoothing]
+    check_choice("smoothing", smoothing, metric)
+    usual = SMOOTHING_VALUES.get(smoothing)
     if value is None:
         return smoothing, usual
     if usual is None:

@@ -35,7 +35,7 @@ class WeightPolicy:
     @classmethod
     def checked(cls, no_positive: str, unrated_as: float | None) -> WeightPolicy:
         """Create a policy from validated options."""
-        check_choice("no_positive", no_positive, ("error", "skip"))
+        check_choice("no_positive", no_positive)
         if unrated_as is not None and (problem := weight_problem(unrated_as)):
             raise UsageError(f"unrated_as {problem}")
         return cls(no_positive=no_positive, unrated_as=unrated_as)
@@ -145,8 +145,8 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        check_choice("definition", self.definition, ("paper", "fork2019"))
-        check_choice("length_references", self.length_references, ("all", "positive"))
+        check_choice("definition", self.definition)
+        check_choice("length_references", self.length_references)
         self.matching = replace(
             self.matching,
             credit="products" if self.definition == "paper" else "fork2019",

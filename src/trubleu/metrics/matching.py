@@ -14,7 +14,6 @@ from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning
 from trubleu.metrics.base import (
-    REFERENCE_LENGTHS,
     AnyReferences,
     Metric,
     Progress,
@@ -228,7 +227,7 @@ class NgramMetric(WordMetric):
             lowercase=self.lowercase,
             order=self.order,
             credit="counts",
-            reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
+            reference_length=check_choice("reference_length", self.reference_length),
         )
 
     def with_order(self, order: int) -> Self:

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 ORDER: Final = 3
 """Default maximum n-gram length; the metric's name then has no number."""
 
-IMPORTANCES: Final = ("vector", "corpus", "none")
-
 CHARACTERS: Final = 6
 """Maximum length of character n-grams."""
 
@@ -164,7 +162,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         self._name_order()
         self.beta = check_number("beta", self.beta, "a number above 0", lambda value: 0 < value < math.inf)
         self.shift = check_number("shift", self.shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
-        check_choice("importance", self.importance, IMPORTANCES)
+        check_choice("importance", self.importance)
         self.vectors = source = as_source(self.vectors)
         if source.orders is not None and 1 not in source.orders:
             raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")

@@ -1,14 +1,5 @@
 """Synthetic data from a seed, for rehearsals and benchmarks of any size."""
 
-from trubleu.simulate.triples import simulated_triples
-from trubleu.simulate.world import Responder, World, WrittenWorld, read_world, responder, write_world
+from trubleu._lazy import lazy_names
 
-__all__ = [
-    "Responder",
-    "World",
-    "WrittenWorld",
-    "read_world",
-    "responder",
-    "simulated_triples",
-    "write_world",
-]
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)  # the names of __init__.pyi

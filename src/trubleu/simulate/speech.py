@@ -74,6 +74,12 @@ class Speaker:
         scene.focus = _focus(scene)
         return scene
 
+    def conversation(self, *, good: bool) -> tuple[tuple[str, ...], str, str]:
+        """Generate a context, a message and a response: a good one, or a typical one."""
+        scene = self.scene()
+        context, message = self.context(scene), self.message(scene)
+        return context, message, self.good(scene) if good else self.response(scene, self._drawn(_USUAL))
+
     def context(self, scene: Scene) -> tuple[str, ...]:
         """Generate the turns before the message, if any."""
         draw = self._draw()
@@ -93,28 +99,19 @@ class Speaker:
             text = f"{self._detail(scene, same=1.0)} {text}"
         return self._with_fillers(text, scene)
 
-    def usual(self, scene: Scene) -> str:
-        """Generate a typical response: often good, often dull, sometimes bad."""
-        return self.response(scene, self._drawn(_USUAL))
-
     def faulty(self, scene: Scene) -> str:
         """Generate a bad response: dull, off-topic, with an unfitting act, or repeating the message."""
         return self.response(scene, self._drawn(_FAULTS))
 
     def good(self, scene: Scene) -> str:
         """Generate a good response: with a fitting act, about the topic of the message."""
-        text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=1.0)
-        if self._draw() < _MORE:
-            text = f"{text} {self._detail(scene, same=1.0)}"
-        return self._with_fillers(text, scene)
+        return self._with_fillers(self._fitting(scene, same=1.0), scene)
 
     def response(self, scene: Scene, sort: str) -> str:
         """Generate a response of a given kind."""
         match sort:
             case "good":
-                text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=_SAME)
-                if self._draw() < _MORE:
-                    text = f"{text} {self._detail(scene, same=_SAME)}"
+                text = self._fitting(scene, same=_SAME)
             case "general":
                 acts = _FITTING[scene.act]
                 act = acts[int(self._draw() * len(acts))]
@@ -132,6 +129,10 @@ class Speaker:
             case _:
                 text = self._said(self._chosen(grammar.messages()[scene.act]), scene, same=1.0)
         return self._with_fillers(text, scene)
+
+    def _fitting(self, scene: Scene, *, same: float) -> str:
+        text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=same)
+        return f"{text} {self._detail(scene, same=same)}" if self._draw() < _MORE else text
 
     def _elsewhere(self, scene: Scene) -> Scene:
         other = self.scene()

@@ -6,7 +6,6 @@ import math
 import tempfile
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
     from trubleu.mining import Candidates
     from trubleu.simulate.world import World
-    from trubleu.stats import Interval
 
+    Measure = Callable[["Scored", "Draw", int], Sequence[object]]
 
 __all__ = [
     "Condition", "CoverageRow", "CoverageStudy", "Draws", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy",
@@ -120,6 +119,23 @@ def draw_test_set(pool: int, segments: int, *, number: int, seed: int) -> Draw:
 def resampling_seed(number: int, seed: int) -> int:
     """Return the seed for resampling one test set, different from that of every other."""
     return (seed * 1_000_003 + number) % 2**64
+
+
+def _on_test_sets(
+    pool: Pool, scored: Sequence[Scored], draws: Draws, told: Callable[[int], object], measure: Measure
+) -> NDArray[np.float64]:
+    """Return what is measured on each test set, by condition, size and number; sets are the same for all conditions."""
+
+    def measured(each: Scored, size: int, number: int) -> Sequence[object]:
+        draw = draw_test_set(len(pool), size, number=number, seed=draws.seed)
+        found = measure(each, draw, resampling_seed(number, draws.seed))
+        told(1)
+        return found
+
+    values = [
+        [[measured(each, size, number) for number in range(draws.number)] for size in draws.segments] for each in scored
+    ]
+    return np.array(values, dtype=np.float64)
 
 
 def mean_with_error(values: NDArray[np.float64]) -> tuple[float, float | None]:
@@ -668,33 +684,27 @@ def coverage_study(
     steps
         Told of how far it is.
     """
-    told = steps("making intervals", len(pool.systems) * len(scored) * len(draws.segments) * draws.number)
-    rows = []
-    for system in pool.systems:
-        for each in scored:
-            for size in draws.segments:
-                intervals = []
-                for number in range(draws.number):
-                    chosen = draw_test_set(len(pool), size, number=number, seed=draws.seed).rows
-                    interval = bootstrap_interval(
-                        each.rows[system][chosen],
-                        each.score,
-                        resamples=draws.resamples,
-                        confidence=confidence,
-                        seed=resampling_seed(number, draws.seed),
-                        threads=draws.threads,
-                    )
-                    intervals.append(interval)
-                    told(1)
-                rows.append(_coverage_row(system, each, size, intervals))
+    settings: dict[str, Any] = {"resamples": draws.resamples, "confidence": confidence, "threads": draws.threads}
+    told = steps("making intervals", len(scored) * len(draws.segments) * draws.number)
+
+    def intervals(each: Scored, draw: Draw, seed: int) -> list[tuple[float, float, float]]:
+        samples = (each.rows[system][draw.rows] for system in pool.systems)
+        found = [bootstrap_interval(rows, each.score, seed=seed, **settings) for rows in samples]
+        return [(interval.low, interval.high, interval.score) for interval in found]
+
+    values = _on_test_sets(pool, scored, draws, told, intervals)
+    rows = [
+        _coverage_row(system, each, size, values[row, column, :, place])
+        for place, system in enumerate(pool.systems)
+        for row, each in enumerate(scored)
+        for column, size in enumerate(draws.segments)
+    ]
     return CoverageStudy(confidence=confidence, pool=len(pool), draws=draws, rows=tuple(rows))
 
 
-def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[Interval]) -> CoverageRow:
+def _coverage_row(system: str, scored: Scored, size: int, intervals: NDArray[np.float64]) -> CoverageRow:
     truth = float(scored.score(total(scored.rows[system])))
-    low, high, scores = (
-        np.array([getattr(interval, name) for interval in intervals]) for name in ("low", "high", "score")
-    )
+    low, high, scores = intervals.T
     sign = 1.0 if scored.condition.metric.higher_is_better else -1.0
     under, over = float((high < truth).mean()), float((low > truth).mean())
     return CoverageRow(
@@ -807,16 +817,29 @@ def order_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
     if len(names) < 2 or truth[0] == truth[-1]:
         raise UsageError("an order needs at least two systems that are not all equally good; give --system again")
     told = steps("ordering systems", len(scored) * len(draws.segments) * draws.number)
-    rows = []
-    for each in scored:
-        for size in draws.segments:
-            scores = np.empty((draws.number, len(names)))
-            for number in range(draws.number):
-                chosen = draw_test_set(len(pool), size, number=number, seed=draws.seed).rows
-                scores[number] = each.score(np.stack([total(each.rows[name][chosen]) for name in names]))
-                told(1)
-            rows.append(_order_row(each, size, scores, truth))
-    return OrderStudy(pool=len(pool), draws=draws, rows=tuple(rows), systems=_systems(pool, scored, names))
+
+    def scores(each: Scored, draw: Draw, seed: int) -> Sequence[float]:  # noqa: ARG001
+        found: list[float] = each.score(np.stack([total(each.rows[name][draw.rows]) for name in names])).tolist()
+        return found
+
+    values = _on_test_sets(pool, scored, draws, told, scores)
+    rows = tuple(
+        _order_row(each, size, values[row, column], truth)
+        for row, each in enumerate(scored)
+        for column, size in enumerate(draws.segments)
+    )
+    systems = tuple(
+        SystemRow(
+            system=name,
+            quality=pool.quality(name),
+            equal=pool.equal_share(name),
+            **each.how,
+            score=float(each.condition.metric.score(total(each.rows[name]))),
+        )
+        for name in names
+        for each in scored
+    )
+    return OrderStudy(pool=len(pool), draws=draws, rows=rows, systems=systems)
 
 
 def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[np.float64]) -> OrderRow:
@@ -832,20 +855,6 @@ def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: ND
         spearman=spearman,
         spearman_error=spearman_error,
         exact=float(in_order(scores, truth).mean()),
-    )
-
-
-def _systems(pool: Pool, scored: Sequence[Scored], names: Sequence[str]) -> tuple[SystemRow, ...]:
-    return tuple(
-        SystemRow(
-            system=name,
-            quality=pool.quality(name),
-            equal=pool.equal_share(name),
-            **each.how,
-            score=float(each.condition.metric.score(total(each.rows[name]))),
-        )
-        for name in names
-        for each in scored
     )
 
 
@@ -951,34 +960,26 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
         If there are not two systems, or neither is better.
     """
     better, other = _better_first(pool)
+    settings: dict[str, Any] = {"resamples": draws.resamples, "threads": draws.threads}
     told = steps("simulating studies", len(draws.segments) * draws.number * len(scored))
-    shares = np.zeros((len(scored), len(draws.segments), 3))
-    for place, size in enumerate(draws.segments):
-        for number in range(draws.number):
-            draw = draw_test_set(len(pool), size, number=number, seed=draws.seed)
-            coins = draw.swapped[:, np.newaxis]
-            for row, each in enumerate(scored):
-                run = partial(
-                    paired_bootstrap,
-                    score=each.score,
-                    resamples=draws.resamples,
-                    seed=resampling_seed(number, draws.seed),
-                    threads=draws.threads,
-                )
-                a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
-                # The same rows dealt to both systems at random leave no difference.
-                real, dealt = run(a, b), run(np.where(coins, b, a), np.where(coins, a, b))
-                sure = real.p < LEVEL
-                shares[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
-                told(1)
-    shares /= draws.number
+
+    def outcomes(each: Scored, draw: Draw, seed: int) -> Sequence[bool]:
+        a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
+        # The same rows dealt to both systems at random leave no difference.
+        coins = draw.swapped[:, np.newaxis]
+        real = paired_bootstrap(a, b, each.score, seed=seed, **settings)
+        none = paired_bootstrap(np.where(coins, b, a), np.where(coins, a, b), each.score, seed=seed, **settings)
+        sure = real.p < LEVEL
+        return [sure and real.difference > 0, sure and real.difference < 0, none.p < LEVEL]
+
+    shares = _on_test_sets(pool, scored, draws, told, outcomes).mean(axis=2)
     rows = []
     for row, each in enumerate(scored):
         one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
         texts = int(np.minimum(pool.candidates.reference_counts(), each.condition.references).sum())
-        for place, size in enumerate(draws.segments):
-            raters = each.condition.raters
-            found, wrong, false_alarms = shares[row, place].tolist()
+        raters = each.condition.raters
+        for column, size in enumerate(draws.segments):
+            found, wrong, false_alarms = shares[row, column].tolist()
             rows.append(
                 PowerRow(
                     **each.how,

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from random import Random
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.data import Triple, write_triples
 from trubleu.errors import DataError, UsageError
+from trubleu.execution.progress import no_steps
 from trubleu.files.jsonl import parse_json
 from trubleu.files.writer import atomic_writer, new_folder
 from trubleu.simulate import reader
@@ -24,6 +25,7 @@ from trubleu.simulate.speech import Speaker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
 
 
@@ -61,7 +63,6 @@ class Responder:
     spec: str
     memory: int = SEARCHED
     seed: int = 0
-    _skill: float | None = field(default=None, repr=False)
 
     def respond(self, triples: Iterable[Triple]) -> list[str]:
         """Return a response to the message of each triple, ignoring the triple's own response."""
@@ -79,7 +80,7 @@ class Responder:
         if self.spec == "random":
             heard = _conversations(self.world, self.memory)
             return heard[int(draws.random() * len(heard))].response
-        good = draws.random() < (self._skill or 0.0)
+        good = draws.random() < float(self.spec.partition(":")[2] or 0)
         speaker = Speaker(self.world.seed, draws)
         scene = speaker.scene_of(read(triple.message))
         if self.spec == "dull":
@@ -139,7 +140,7 @@ def responder(world: World, spec: str, *, memory: int = SEARCHED, seed: int = 0)
     if not colon or not 0 <= skill <= 1:
         raise UsageError(f"the responder {spec!r} needs a share of good responses between 0 and 1, as in skill:0.8")
     # A number can be written in many ways, and draws depend on the spec.
-    return Responder(world, f"skill:{repr(skill + 0.0).removesuffix('.0')}", memory, seed, skill)
+    return Responder(world, f"skill:{repr(skill + 0.0).removesuffix('.0')}", memory, seed)
 
 
 @lru_cache(maxsize=2)
@@ -218,12 +219,7 @@ class World:
     def triples(self, n: int) -> Iterator[Triple]:
         """Yield conversations with responses of mixed quality, as in a corpus.
 
-        The first thousand are the same for any ``n``.
-
-        Parameters
-        ----------
-        n
-            How many.
+        The first ones are the same for any ``n``; so are those of `seeds` and `memories`.
 
         Raises
         ------
@@ -234,16 +230,6 @@ class World:
 
     def seeds(self, n: int) -> Iterator[Triple]:
         """Yield other conversations for testing; each has a good response.
-
-        Parameters
-        ----------
-        n
-            How many; the first are the same however many are asked for.
-
-        Raises
-        ------
-        UsageError
-            If ``n`` is negative or more than a thousand million.
 
         Examples
         --------
@@ -258,16 +244,6 @@ class World:
 
         A system that repeats responses of the corpus from which references are mined would score better than it is, so
         responders know a different corpus.
-
-        Parameters
-        ----------
-        n
-            How many; the first are the same however many are asked for.
-
-        Raises
-        ------
-        UsageError
-            If ``n`` is negative or more than a thousand million.
         """
         return self._conversations(n, "m", "memories", good=False)
 
@@ -300,16 +276,8 @@ class World:
     def _conversations(self, n: int, letter: str, purpose: str, *, good: bool) -> Iterator[Triple]:
         if type(n) is not int or not 0 <= n <= MOST_TRIPLES:
             raise UsageError(f"the number of conversations must be from 0 to {MOST_TRIPLES:,}, not {n}")
-        return self._made(n, f"{letter}{self.seed}-", purpose, good=good)
-
-    def _made(self, n: int, prefix: str, purpose: str, *, good: bool) -> Iterator[Triple]:
         speaker = Speaker(self.seed, Random(f"{purpose}/{self.seed}"))  # noqa: S311 - no secret
-        for number in range(n):
-            scene = speaker.scene()
-            context = speaker.context(scene)
-            message = speaker.message(scene)
-            response = speaker.good(scene) if good else speaker.usual(scene)
-            yield Triple(f"{prefix}{number}", context, message, response)
+        return (Triple(f"{letter}{self.seed}-{number}", *speaker.conversation(good=good)) for number in range(n))
 
 
 SCHEMA: Final = "trubleu.world/1"
@@ -358,7 +326,7 @@ def write_world(
     corpus: int = 20_000,
     segments: int = 200,
     systems: Mapping[str, str] = SYSTEMS,
-    progress: Callable[[str, int], Callable[[int], object]] | None = None,
+    progress: Steps = no_steps,
 ) -> WrittenWorld:
     """Write a world into a folder, atomically.
 
@@ -405,11 +373,10 @@ def write_world(
     corpus_triples, seeds = world.triples(corpus), list(world.seeds(segments))
     responders = _responders(world, systems)
     _check_names(responders)
-    stage = progress or (lambda _name, _total: lambda _done: None)
     with new_folder(folder) as made:
-        write_triples(made / CORPUS, corpus_triples, progress=stage("simulating", corpus))
+        write_triples(made / CORPUS, corpus_triples, progress=progress("simulating", corpus))
         write_triples(made / SEEDS, seeds)
-        qualities = _write_systems(made, world, seeds, responders, stage("answering", segments * len(responders)))
+        qualities = _write_systems(made, world, seeds, responders, progress("answering", segments * len(responders)))
         about = {"schema": SCHEMA, "seed": world.seed, "corpus": corpus, "segments": segments, "systems": dict(systems)}
         with atomic_writer(made / WORLD) as file:
             file.write(json.dumps(about, indent=2) + "\n")

@@ -13,8 +13,6 @@ import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
-    REFERENCE_LENGTHS,
-    SMOOTHING_VALUES,
     AnyReferences,
     check_choice,
     check_order,
@@ -262,9 +260,8 @@ class Bleu2Vec(CountedBleu):
         """Validate the options and open the vectors."""
         super().__post_init__()
         check_order(self.order)
-        check_choice("definition", self.definition, ("paper", "release2017"))
-        methods = {LIN_OCH: None, **SMOOTHING_VALUES}
-        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value, methods)
+        check_choice("definition", self.definition, "bleu2vec")
+        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value, "bleu2vec")
         self.negative, self.negative_floor = parse_negative(self.negative)
         kind, shift = parse_similarity(self.similarity)
         self.oov = parse_oov(self.oov)
@@ -286,7 +283,7 @@ class Bleu2Vec(CountedBleu):
             shift=shift,
             unknown=UNKNOWN if isinstance(self.oov, str) else self.oov,
             rule="plain",
-            reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
+            reference_length=check_choice("reference_length", self.reference_length),
             release=release,
         )
 
@@ -416,8 +413,8 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
         super().__post_init__()
         if self.matching.similarity == "raw":
             raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
-        rule: Rule = check_choice("credit", self.credit, ("earn", "nearest", "max"))  # type: ignore[assignment]
-        check_choice("length_references", self.length_references, ("all", "positive"))
+        rule: Rule = check_choice("credit", self.credit)  # type: ignore[assignment]
+        check_choice("length_references", self.length_references)
         self.matching = replace(self.matching, rule=rule, positive_lengths=self.length_references == "positive")
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:

@@ -1,0 +1,1 @@
+from trubleu.compat import sacrebleu as sacrebleu

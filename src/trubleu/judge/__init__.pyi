@@ -1,0 +1,11 @@
+from trubleu.judge.pairs import PairsReport as PairsReport
+from trubleu.judge.pairs import Protocol as Protocol
+from trubleu.judge.pairs import judge_pairs as judge_pairs
+from trubleu.judge.ratings import RatingsReport as RatingsReport
+from trubleu.judge.ratings import SetsReport as SetsReport
+from trubleu.judge.ratings import judge_ratings as judge_ratings
+from trubleu.judge.ratings import judge_sets as judge_sets
+from trubleu.judge.wmt import WmtReport as WmtReport
+from trubleu.judge.wmt import WmtTask as WmtTask
+from trubleu.judge.wmt import judge_wmt as judge_wmt
+from trubleu.judge.wmt import read_tasks as read_tasks

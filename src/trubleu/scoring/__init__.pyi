@@ -1,0 +1,17 @@
+from trubleu.scoring.accumulator import SegmentRow as SegmentRow
+from trubleu.scoring.next_ratings import NextText as NextText
+from trubleu.scoring.next_ratings import RatingPlan as RatingPlan
+from trubleu.scoring.next_ratings import plan_ratings as plan_ratings
+from trubleu.scoring.partitions import score_files as score_files
+from trubleu.scoring.rating_errors import RatingEffects as RatingEffects
+from trubleu.scoring.rating_errors import rating_effects as rating_effects
+from trubleu.scoring.reference_check import ReferenceCheck as ReferenceCheck
+from trubleu.scoring.reference_check import check_references as check_references
+from trubleu.scoring.segment_files import read_segment_scores as read_segment_scores
+from trubleu.scoring.systems import LeftOutRow as LeftOutRow
+from trubleu.scoring.systems import Sampling as Sampling
+from trubleu.scoring.systems import ScoreReport as ScoreReport
+from trubleu.scoring.systems import ScoreRow as ScoreRow
+from trubleu.scoring.systems import TestRow as TestRow
+from trubleu.scoring.systems import score_parts as score_parts
+from trubleu.scoring.systems import score_systems as score_systems
