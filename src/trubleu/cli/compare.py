@@ -18,20 +18,10 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.data.outputs import Value
 
-EPILOG = """\
-examples:
-  trubleu compare --refs refs.jsonl sysA.txt sysB.txt
-  trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt C=sysC.txt --by topic --format html --out page.html
-  trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt -m dbleu-2 -m bleu-4 --top 20 --format markdown
-
-The first system is compared with each of the others. The first metric determines which segments, buckets and n-grams
-are shown. Comparing n-grams takes a second per one or two thousand outputs; --ngrams 0 skips it.
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = add.command(commands, "compare", run, EPILOG)
+    parser = add.command(commands, "compare", run)
     add.corpus(parser, "compare")
     shown = parser.add_argument_group("differences")
     add.option(shown, "--top", "N", "segments to show per system (default: 5; 2 with more than two systems)", type=int)
@@ -50,6 +40,17 @@ def run(options: argparse.Namespace) -> None:
 
     Compare two or more systems: scores, intervals, paired tests, and the segments, kinds of segments and n-grams in
     which they differ most.
+
+    Examples
+    --------
+    trubleu compare --refs refs.jsonl sysA.txt sysB.txt
+    trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt C=sysC.txt --by topic --format html --out page.html
+    trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt -m dbleu-2 -m bleu-4 --top 20 --format markdown
+
+    Notes
+    -----
+    The first system is compared with each of the others. The first metric determines which segments, buckets and
+    n-grams are shown. Comparing n-grams takes a second per one or two thousand outputs; --ngrams 0 skips it.
     """
     from trubleu.explain.difference import compare_systems
 

@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from trubleu.explain.similarity import AnyExplanation
     from trubleu.metrics import Metric
 
-EPILOG = """\
-examples:
-  trubleu explain --refs refs.jsonl sysA.txt --segment 17 -m trubleu
-  trubleu explain --refs refs.jsonl sysA.txt --worst 20 -m sdbleu-2 --format html --out worst.html
-  trubleu explain --refs refs.jsonl sysA.txt sysB.txt --differ 5 -m dbleu-2
-
-metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu2vec-N, dbleu2vec-N
-"""
-
 
 def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read all references and outputs, and choose the default metric if none was named."""
@@ -35,7 +26,7 @@ def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = add.command(commands, "explain", run, EPILOG)
+    parser = add.command(commands, "explain", run)
     which = parser.add_argument_group("segments (one of these)")
     add.several(which, "--segment", "ID", "the segment with this id; repeat for more")
     add.option(which, "--worst", "N", "the N segments with the lowest scores of a system", type=int)
@@ -48,6 +39,16 @@ def run(options: argparse.Namespace) -> None:
     """Show how outputs got their scores.
 
     Show which words or n-grams matched which reference, their weights, and how the score follows.
+
+    Examples
+    --------
+    trubleu explain --refs refs.jsonl sysA.txt --segment 17 -m trubleu
+    trubleu explain --refs refs.jsonl sysA.txt --worst 20 -m sdbleu-2 --format html --out worst.html
+    trubleu explain --refs refs.jsonl sysA.txt sysB.txt --differ 5 -m dbleu-2
+
+    Notes
+    -----
+    metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu2vec-N, dbleu2vec-N
     """
     from trubleu.explain import explain
 

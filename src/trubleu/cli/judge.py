@@ -43,17 +43,6 @@ if TYPE_CHECKING:
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
 POOLED_CONDITIONS: Final = ("given", "all")
 
-EPILOG = """\
-examples:
-  trubleu judge pairs --refs refs.jsonl --ratings ratings.csv A.txt B.txt C.txt
-  trubleu judge pairs --refs refs.jsonl --ratings ratings.csv A.txt B.txt -m bleu-2 -m dbleu-2 --report out.html
-  trubleu judge pairs SET --repeated-ratings keep --report out.html
-  trubleu judge pairs --ref gold.txt --ratings ratings.tsv --pool-outputs --condition given --condition all A.txt B.txt
-
-conditions: which references count. single (the one with the origin seed, else the first), all, w>=T (those with a
-weight of at least T; a segment without any keeps its best one), given (without pooled outputs).
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command with its protocols."""
@@ -66,7 +55,7 @@ def add_parser(commands: add.Commands) -> None:
 
 def add_pairs_parser(protocols: add.Commands) -> None:
     """Add ``judge pairs``, the ΔBLEU protocol."""
-    parser = add.command(protocols, "pairs", run_pairs, EPILOG)
+    parser = add.command(protocols, "pairs", run_pairs)
     add.corpus(parser, "judge pairs", without=["no_positive", "scale"])
     people = parser.add_argument_group("human judgements")
     about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
@@ -101,6 +90,18 @@ def run_pairs(options: argparse.Namespace) -> None:
     """Pairs of systems on units of segments: the protocol of the ΔBLEU paper.
 
     Correlate the differences between systems' scores with the differences between their ratings.
+
+    Examples
+    --------
+    trubleu judge pairs --refs refs.jsonl --ratings ratings.csv A.txt B.txt C.txt
+    trubleu judge pairs --refs refs.jsonl --ratings ratings.csv A.txt B.txt -m bleu-2 -m dbleu-2 --report out.html
+    trubleu judge pairs SET --repeated-ratings keep --report out.html
+    trubleu judge pairs --ref ref.txt --ratings ratings.tsv --pool-outputs --condition given --condition all A.txt B.txt
+
+    Notes
+    -----
+    conditions: which references count. single (the one with the origin seed, else the first), all, w>=T (those with a
+    weight of at least T; a segment without any keeps its best one), given (without pooled outputs).
     """
     from trubleu.data import parse_system
     from trubleu.judge import judge_pairs
@@ -177,24 +178,10 @@ def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
 
 WMT_DIGITS: Final = 3
 
-WMT_EPILOG = """\
-examples:
-  trubleu judge wmt --ref ref.en --human official.txt --rankings rankings.csv.gz systems/*.de-en
-  trubleu judge wmt --ref ref.en --assessments human.txt mt.txt -m 'sbleu-4[variant=sacrebleu]' -m chrf
-  trubleu judge wmt --tasks tasks.toml -m bleu -m chrf --scores meteor.seg.score.gz --write-scores ours
-
-tasks.toml has a table for each language pair, with paths relative to it:
-  [de-en]
-  references = "references/newstest2015-deen-ref.en"
-  outputs = "system-outputs/de-en/*"
-  human = "official_scores/wmt15.deu-eng.txt"
-  rankings = "judgements/wmt15.deu-eng.csv.gz"
-"""
-
 
 def add_wmt_parser(protocols: add.Commands) -> None:
     """Add ``judge wmt``."""
-    parser = add.command(protocols, "wmt", run_wmt, WMT_EPILOG)
+    parser = add.command(protocols, "wmt", run_wmt)
     add.corpus(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])
     people = parser.add_argument_group("human judgements")
     add.option(people, "--human", "FILE", "official scores of systems: one NAME SCORE (LOW, HIGH) per line")
@@ -220,6 +207,21 @@ def run_wmt(options: argparse.Namespace) -> None:
     """Official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks.
 
     Correlate metrics with people as WMT's metrics tasks do. The files you give decide what is computed.
+
+    Examples
+    --------
+    trubleu judge wmt --ref ref.en --human official.txt --rankings rankings.csv.gz systems/*.de-en
+    trubleu judge wmt --ref ref.en --assessments human.txt mt.txt -m 'sbleu-4[variant=sacrebleu]' -m chrf
+    trubleu judge wmt --tasks tasks.toml -m bleu -m chrf --scores meteor.seg.score.gz --write-scores ours
+
+    Notes
+    -----
+    tasks.toml has a table for each language pair, with paths relative to it:
+      [de-en]
+      references = "references/newstest2015-deen-ref.en"
+      outputs = "system-outputs/de-en/*"
+      human = "official_scores/wmt15.deu-eng.txt"
+      rankings = "judgements/wmt15.deu-eng.csv.gz"
     """
     from trubleu.judge.wmt.judge import judge_wmt
     from trubleu.render.judge_wmt import render_wmt, render_wmt_page

@@ -28,29 +28,10 @@ if TYPE_CHECKING:
     from trubleu.data import Rankings, Ratings, References, SegmentScores
     from trubleu.judge import RatingsReport
 
-RATINGS_EPILOG = """\
-examples:
-  trubleu judge ratings SET -m trubleu -m chrf -m bleu-4
-  trubleu judge ratings SET --format html --out page.html
-  trubleu judge ratings ratings.csv --refs refs.jsonl A.txt B.txt C.txt
-  trubleu judge ratings ratings.csv --scores metrics.csv --lower-is-better ter
-  trubleu judge ratings rankings.csv --ref ref.en systems/*.de-en
-
-segment-level measures: acc-eq-calibrated, acc-eq, and COEFFICIENT-GROUPING with pearson, spearman, kendall (τ-b) or
-kendall-c (τ-c) and pooled, item or system. System-level measures: soft-pairwise-accuracy, pairwise-accuracy, pearson,
-spearman, kendall. Tests: perm-input (default), perm-both, perm-system, bootstrap-segments, -systems, -both.
-"""
-
-SETS_EPILOG = """\
-examples:
-  trubleu judge sets sets/* -m trubleu -m chrf -m bleu-4
-  trubleu judge sets usr-topical usr-persona mqm --format html --out page.html
-"""
-
 
 def add_ratings_parser(protocols: add.Commands) -> None:
     """Add ``judge ratings``."""
-    parser = add.command(protocols, "ratings", run_ratings, RATINGS_EPILOG)
+    parser = add.command(protocols, "ratings", run_ratings)
     parser.set_defaults(set_name=None)
     add.corpus(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common"])
     people = parser.add_argument_group("human judgements")
@@ -66,7 +47,7 @@ def add_ratings_parser(protocols: add.Commands) -> None:
 
 def add_sets_parser(protocols: add.Commands) -> None:
     """Add ``judge sets``."""
-    parser = add.command(protocols, "sets", run_sets, SETS_EPILOG)
+    parser = add.command(protocols, "sets", run_sets)
     parser.set_defaults(weight=None, source=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
@@ -121,6 +102,21 @@ def run_ratings(options: argparse.Namespace) -> None:
     """Ratings or rankings of outputs, with the current measures of the field.
 
     Compare metrics with ratings or rankings of outputs, at the segment and the system level.
+
+    Examples
+    --------
+    trubleu judge ratings SET -m trubleu -m chrf -m bleu-4
+    trubleu judge ratings SET --format html --out page.html
+    trubleu judge ratings ratings.csv --refs refs.jsonl A.txt B.txt C.txt
+    trubleu judge ratings ratings.csv --scores metrics.csv --lower-is-better ter
+    trubleu judge ratings rankings.csv --ref ref.en systems/*.de-en
+
+    Notes
+    -----
+    segment-level measures: acc-eq-calibrated, acc-eq, and COEFFICIENT-GROUPING with pearson, spearman, kendall (τ-b) or
+    kendall-c (τ-c) and pooled, item or system. System-level measures: soft-pairwise-accuracy, pairwise-accuracy,
+    pearson, spearman, kendall. Tests: perm-input (default), perm-both, perm-system, bootstrap-segments, -systems,
+    -both.
     """
     _check(options)
     named = options.ratings
@@ -136,6 +132,11 @@ def run_sets(options: argparse.Namespace) -> None:
     """The same metrics on many sets: how far each is from the best.
 
     Judge metrics on many sets, as judge ratings does, and compare them.
+
+    Examples
+    --------
+    trubleu judge sets sets/* -m trubleu -m chrf -m bleu-4
+    trubleu judge sets usr-topical usr-persona mqm --format html --out page.html
     """
     from trubleu.data import parse_system
     from trubleu.data.sets import find_set

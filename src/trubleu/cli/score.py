@@ -57,24 +57,9 @@ def metric_list(options: argparse.Namespace) -> str:
     return render_tables([table], options.format, options.digits)
 
 
-EPILOG = """\
-examples:
-  trubleu score --ref reference.txt system.txt
-  trubleu score reference.txt -i system.txt -m bleu chrf ter -b
-  trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt
-  trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
-
-metrics (N from 1 to 9): trubleu-N (default N: 3); bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
-lebleu-N, self-bleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); rouge-N (1), rouge-l,
-rouge-lsum, distinct-N (2); chrf, chrf++, meteor, ter; your own: package.module:Class. Set options of one metric in
-brackets after its name. One -m may be followed by several metrics. trubleu score --list-metrics shows what each metric
-is for.
-"""
-
-
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = add.command(commands, "score", run, EPILOG)
+    parser = add.command(commands, "score", run)
     about = "list all metrics and what each is for and needs, or the options of one metric, and exit"
     add.option(add.corpus(parser, "score", systems="*"), "--list-metrics", "NAME", about, nargs="?", const=ALL)
     drawn = parser.add_argument_group("intervals and tests")
@@ -100,6 +85,21 @@ def run(options: argparse.Namespace) -> None:
     """Score systems against references.
 
     Score one or more systems against references, with intervals and tests.
+
+    Examples
+    --------
+    trubleu score --ref reference.txt system.txt
+    trubleu score reference.txt -i system.txt -m bleu chrf ter -b
+    trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt
+    trubleu score --refs refs.jsonl A.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline A
+
+    Notes
+    -----
+    metrics (N from 1 to 9): trubleu-N (default N: 3); bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
+    lebleu-N, self-bleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); rouge-N (1),
+    rouge-l, rouge-lsum, distinct-N (2); chrf, chrf++, meteor, ter; your own: package.module:Class. Set options of one
+    metric in brackets after its name. One -m may be followed by several metrics. trubleu score --list-metrics shows
+    what each metric is for.
     """
     from trubleu.render.scores import render_scores
 

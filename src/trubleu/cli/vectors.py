@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-TRAIN_EPILOG = """\
-examples:
-  trubleu vectors train news.txt.zst --out news.store
-  trubleu vectors train a.txt b.txt.gz --mode joint --lowercase --tokenize words --dim 300 --out joint.store
-  trubleu vectors train news.txt.zst --out news.store --resume
-  trubleu vectors train part-*.txt --out /shared/news.store --engine ray
-
-Checkpoints are kept in news.store.training until the store is written, also after Ctrl-C. For a store at an address
-such as s3://bucket/news.store, that folder is created in the current folder.
-"""
-
-
 def train(options: argparse.Namespace) -> None:
     """Train vectors of words and n-grams on text.
 
     Train vectors of words and n-grams on text with one sentence per line.
+
+    Examples
+    --------
+    trubleu vectors train news.txt.zst --out news.store
+    trubleu vectors train a.txt b.txt.gz --mode joint --lowercase --tokenize words --dim 300 --out joint.store
+    trubleu vectors train news.txt.zst --out news.store --resume
+    trubleu vectors train part-*.txt --out /shared/news.store --engine ray
+
+    Notes
+    -----
+    Checkpoints are kept in news.store.training until the store is written, also after Ctrl-C. For a store at an address
+    such as s3://bucket/news.store, that folder is created in the current folder.
     """
     from trubleu.execution import engine
     from trubleu.render.vectors import training_table
@@ -74,24 +74,24 @@ def _numbers(option: str, written: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-EPILOG = """\
-examples:
-  trubleu vectors train news.txt.zst --out news.store
-  trubleu vectors info vectors.store
-  trubleu vectors nearest vectors.store "do not like"
-  trubleu vectors nearest ready "do not like" --among phrases.txt
-  trubleu vectors similarity ready "research paper" "scientific article"
-  trubleu vectors convert wiki.vec.gz wiki.store --dtype float16
-"""
-
 SOURCE: Final = "a store, a word2vec or fastText file, a model2vec folder, or ready"
 
 
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    inner = add.commands(commands, "vectors", "train, inspect, query and convert n-gram vectors", EPILOG)
+    """Train, inspect, query and convert n-gram vectors.
 
-    parser = add.command(inner, "train", train, TRAIN_EPILOG)
+    Examples
+    --------
+    trubleu vectors train news.txt.zst --out news.store
+    trubleu vectors info vectors.store
+    trubleu vectors nearest vectors.store "do not like"
+    trubleu vectors nearest ready "do not like" --among phrases.txt
+    trubleu vectors similarity ready "research paper" "scientific article"
+    trubleu vectors convert wiki.vec.gz wiki.store --dtype float16
+    """
+    inner = add.commands(commands, "vectors", add_parser)
+
+    parser = add.command(inner, "train", train)
     add.files(parser, "CORPUS", "text, one sentence per line; may be compressed")
     entries = parser.add_argument_group("what gets a vector")
     about = "separate (default): one model per order; joint: one model for words and n-grams"
