@@ -101,13 +101,12 @@ def test_columns_that_the_source_was_given(tmp_path: Path, monkeypatch: pytest.M
 
 def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
-    todo = triple_formats.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
-    (group,) = triple_formats.together(todo)
-    file = triple_formats.SurveyedFile(list(zip(todo, triple_formats.look(group), strict=True)))
+    path = str(tmp_path / "c.tsv.gz")
     options = manifest.IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
-        shard_builder.Planner([file], options, first=0, columns=columns).parts()[0].key
+        shard_builder.Planner(ranges.surveyed([file], contents=True), options, first=0).parts()[0].key
         for columns in (None, ("message", "response"), ("response", "message"))
+        for file in [triple_formats.TripleFile(path, path, columns=columns)]
     }
     assert len(keys) == 3
 

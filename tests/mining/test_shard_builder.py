@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mining.example import files, plain, rows, shards, triples, write
-from trubleu.data import Triple, triple_formats
+from trubleu.data import Triple
 from trubleu.errors import BadPartitionsError, CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.execution import Engine, engine
 from trubleu.files import ranges
@@ -285,17 +285,16 @@ def test_equal_files_of_a_part_that_is_taken_apart(tmp_path: Path, two: Engine) 
 def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "BLOCK", 10)
     monkeypatch.setattr(ranges, "BLOCKS_A_PIECE", 2)
-    monkeypatch.setattr(triple_formats, "FILES_AT_ONCE", 3)
-    sizes = [0, 8, 9, 4, 0, 0, 0, 45, 3, 20, 20]
-    todo = triple_formats.stretches(
-        [(f"{n}.jsonl", size) for n, size in enumerate(sizes)], columns=None, skip_bad=False
-    )
-    groups = triple_formats.together(todo)
-    assert [stretch for group in groups for stretch in group.each] == todo
-    assert [[stretch.file for stretch in group.each] for group in groups] == [
-        [0, 1, 2], [3, 4, 5], [6], [7], [7], [7], [8], [9], [10],
+    monkeypatch.setattr(ranges, "FILES_AT_ONCE", 3)
+    sizes = [0, 8, 9, 4, 0, 0, 1, 45, 3, 20, 20]
+    files = [SourceFile(f"{n}.jsonl", str(n), size=size, form="jsonl") for n, size in enumerate(sizes)]
+    todo = [piece for file in files for piece in file.pieces()]
+    groups = ranges.grouped(todo)
+    assert [piece for group in groups for piece in group.each] == todo
+    assert [[str(piece) for piece in group.each] for group in groups] == [
+        ["0", "1", "2"], ["3", "4", "5"], ["6"], ["7 from byte 0"], ["7 from byte 20"], ["7 from byte 40", "8"], ["9"],
+        ["10"],
     ]  # fmt: skip
-    assert str(groups[4]) == "7.jsonl from byte 20"
 
 
 def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
-from trubleu.errors import CountedWarning, DataError, counted, nearest, shown, some
+from trubleu.errors import CountedWarning, DataError, counted, nearest, shown
 from trubleu.files.delimited import (
     check_width,
     delimited_rows,
@@ -25,6 +25,7 @@ from trubleu.files.delimited import (
 )
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.paths import format_of, format_to_write, name_of
+from trubleu.files.tables import find_required
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -467,16 +468,10 @@ def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
 
 def _places(header: Sequence[str], place: str) -> list[int]:
     """Return where each of the columns is."""
-    titles = [title.strip().lower() for title in header]
-    if "system3id" in titles:
+    titles = [title.strip() for title in header]
+    if any(title.lower() == "system3id" for title in titles):
         raise DataError(
             f"{place}: lines of this file rank more than two systems (there is a column system3Id); "
             "write one line for each pair of them"
         )
-    if missing := [column for column in COLUMNS if column.lower() not in titles]:
-        columns = "column" if len(missing) == 1 else "columns"
-        raise DataError(f"{place}: the {columns} {', '.join(missing)} must be there; columns found: {some(header)}")
-    for column in COLUMNS:
-        if (count := titles.count(column.lower())) > 1:
-            raise DataError(f"{place}: there are {count} columns {column}; leave only one of them")
-    return [titles.index(column.lower()) for column in COLUMNS]
+    return list(find_required(titles, dict.fromkeys(COLUMNS, ()), place).values())

@@ -19,7 +19,7 @@ import numpy as np
 
 from trubleu.errors import DataError, shown
 from trubleu.files.paths import format_of
-from trubleu.files.tables import FRAME, Table
+from trubleu.files.tables import FRAME, Table, check_titles
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 
@@ -57,9 +57,7 @@ def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Tabl
         return Table(source, tuple(frame.columns), columns, frame.height)
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         names = [name for name in frame.columns if isinstance(name, str)]
-        for name in wanted:
-            if names.count(name) > 1:
-                raise DataError(f"{source}: there are {names.count(name)} columns {name}; leave only one of them")
+        check_titles(names, wanted, source)
         columns = {name: _pandas_values(frame[name]) for name in names if name in wanted}
         return Table(source, tuple(map(str, frame.columns)), columns, len(frame))
     hint = "; call its collect() first" if polars is not None and isinstance(frame, polars.LazyFrame) else ""
