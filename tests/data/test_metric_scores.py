@@ -170,7 +170,11 @@ def test_what_the_command_prints(tmp_path: Path) -> None:
             "m x y A 1 1\nm x y A 2 1\n\nm x y A 1 2\n",
             r":4: this has a score already at .*/s\.seg\.score:1 \(metric 'm', language pair 'x', .*\); leave one of",
         ),
-        ("s.csv", "m,x,y,A,1,0.5\n", ":1: the columns metric, system, segment, score must be there; columns found: m, x, y, A, 1, 0.5$"),
+        (
+            "s.csv",
+            "m,x,y,A,1,0.5\n",
+            ":1: the columns metric, system, segment, score must be there; columns found: m, x, y, A, 1, 0.5$",
+        ),
         (
             "s.csv",
             "metric,system,score\n",

@@ -46,7 +46,7 @@ def test_every_line_is_in_one_range(
         for each in ranges:
             for _ in each.span.lines(heard.append):
                 pass
-    assert b"".join(heard) == path.read_bytes()
+    assert b"".join(heard) == (path.read_bytes() if text else b"")  # a byte order mark alone is no line
 
 
 def test_numbers_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

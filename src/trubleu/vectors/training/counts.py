@@ -34,7 +34,7 @@ from trubleu.execution.base import SHOWN
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
 from trubleu.files.paths import is_standard, name_of
-from trubleu.files.ranges import SourceFile, Span, surveyed
+from trubleu.files.ranges import SourceFile, Span, mapped_here, surveyed
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 from trubleu.vectors.training.number_files import (
@@ -96,10 +96,10 @@ def text_ranges(paths: Sequence[PathLike], engine: Engine | None = None) -> list
     DataError
         If a file cannot be read.
     """
-    where = engine or InThisProcess()
+    mapped = mapped_here if engine is None else lambda _stage, function, things: engine.map(function, things)
     given = [(path, comes_once(path)) for path in paths]
     files = [SourceFile(file_paths.absolute(path), name_of(path)) for path, once in given if not once]
-    found = iter(surveyed(files, lambda _stage, function, things: where.map(function, things)))
+    found = iter(surveyed(files, mapped))
     ranges: list[TextRange] = []
     for path, once in given:
         if once:
