@@ -77,8 +77,32 @@ class ColumnFile(SourceFile):
         DataError
             If the file cannot be split into ranges, or a Parquet file lacks the column of texts or references.
         """
-        form = form_of_file(self.path, self.name, self.role, packed=self.packed)
-        return form, self._height() if form == "parquet" else None
+        with open_bytes(self.path, self.name) as stream:
+            head = stream.read(_HEAD)
+            if (format_of(self.name) == "parquet" and self.role != "text") or head.startswith(PARQUET_MAGIC):
+                if self.packed:
+                    raise DataError(f"{self.name} is a Parquet file that was compressed again; unpack it")
+                return "parquet", self._height()
+            if self.role == "text":
+                return "text" if head else None, None
+            if b"\0" in head:
+                raise DataError(
+                    f"{self.name} is neither text nor Parquet; prepared references are read as a whole, so give single "
+                    "files without --engine, or the file that they were made from"
+                )
+            if is_json_name(self.name):
+                return "jsonl", None
+            if not head:
+                return None, None
+            pieces, block = LinePieces(self.name), head
+            while b"\n" not in block:
+                pieces.add(block, 0)
+                if not (block := stream.read(_BLOCK)):
+                    break
+        # Only the first line: the reader of the other lines reports wrong bytes there.
+        first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
+        is_record = is_references_record if self.role == "references" else is_output_record
+        return "jsonl" if is_record(first) else "text", None
 
     def _height(self) -> int:
         """Return the number of rows of a Parquet file."""
@@ -96,42 +120,6 @@ class ColumnFile(SourceFile):
                 f"{self.name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}"
             )
         return height
-
-
-def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | None:
-    """Determine the form of a file from its name and its beginning, as readers of whole files do; None if it is empty.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be split into ranges.
-    """
-    with open_bytes(path, name) as stream:
-        head = stream.read(_HEAD)
-        if (format_of(name) == "parquet" and role != "text") or head.startswith(PARQUET_MAGIC):
-            if packed:
-                raise DataError(f"{name} is a Parquet file that was compressed again; unpack it")
-            return "parquet"
-        if role == "text":
-            return "text" if head else None
-        if b"\0" in head:
-            raise DataError(
-                f"{name} is neither text nor Parquet; prepared references are read as a whole, so give single files "
-                "without --engine, or the file that they were made from"
-            )
-        if is_json_name(name):
-            return "jsonl"
-        if not head:
-            return None
-        pieces, block = LinePieces(name), head
-        while b"\n" not in block:
-            pieces.add(block, 0)
-            if not (block := stream.read(_BLOCK)):
-                break
-    # Only the first line: the reader of the other lines reports wrong bytes there.
-    first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
-    is_record = is_references_record if role == "references" else is_output_record
-    return "jsonl" if is_record(first) else "text"
 
 
 def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
@@ -319,13 +307,11 @@ class LineRange:
         """Yield the parts of the range; ``stream`` is the corpus."""
         # A worker that reads many ranges must not keep copies of all tables.
         places.keep_copies([span.file.path for spans in self.spans for span in spans])
-        columns = [_rows(spans, fields) for spans, fields in zip(self.spans, stream.fields, strict=True)]
+        columns = [
+            chain.from_iterable(span.rows(fields) for span in spans)
+            for spans, fields in zip(self.spans, stream.fields, strict=True)
+        ]
         return stream.parts(columns, self.first)
-
-
-def _rows(spans: Sequence[Span], fields: Sequence[str]) -> Iterator[list[Any]]:
-    for span in spans:
-        yield from span.rows(fields)
 
 
 def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
@@ -335,8 +321,8 @@ def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
     those of the one with the fewest files, so that hardly any file is unpacked more than twice.
     """
     end = columns[0].rows
-    packed = [column for column in columns if column.packed]
-    bounds = [*range(0, end, rows), end] if not packed else _bounds(min(packed, key=_file_count), rows)
+    packed = sorted((column for column in columns if column.packed), key=lambda column: len(column.files))
+    bounds = _bounds(packed[0], rows) if packed else [*range(0, end, rows), end]
     return [
         LineRange(first, last - first, tuple(spans(column, first, last) for column in columns))
         for first, last in pairwise(bounds)
@@ -355,10 +341,6 @@ def spans(column: CountedColumn, first: int, last: int) -> tuple[Span, ...]:
         if begin < end:
             found.append(file.span(begin, end - begin))
     return tuple(found)
-
-
-def _file_count(column: CountedColumn) -> int:
-    return len(column.files)
 
 
 def _bounds(column: CountedColumn, rows: int) -> list[int]:
@@ -564,13 +546,10 @@ def worth_streaming(references: Sequence[PathLike], others: Sequence[PathLike]) 
         return False
     if any(map(places.is_folder, paths)):
         return True
-    if not all(map(_is_text_name, paths)) or sum(map(places.byte_size, paths)) < WORTH_STREAMING:
+    named = [name_of(path) for path in paths]
+    if any(map(is_json_name, named)) or any(map(is_table_name, named)) or not all(map(places.is_file, paths)):
         return False
-    return all(map(_is_text, paths))
-
-
-def _is_text_name(path: PathLike) -> bool:
-    return not is_json_name(name_of(path)) and not is_table_name(name_of(path)) and places.is_file(path)
+    return sum(map(places.byte_size, paths)) >= WORTH_STREAMING and all(map(_is_text, paths))
 
 
 def _is_text(path: PathLike) -> bool:

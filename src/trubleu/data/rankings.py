@@ -16,7 +16,6 @@ from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
 from trubleu.errors import CountedWarning, DataError, counted, nearest, shown
 from trubleu.files.delimited import (
     check_width,
-    delimited_rows,
     finite,
     finite_numbers,
     guarded,
@@ -24,8 +23,8 @@ from trubleu.files.delimited import (
     whole,
 )
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
-from trubleu.files.paths import format_of, format_to_write, name_of
-from trubleu.files.tables import find_required
+from trubleu.files.paths import format_to_write, name_of
+from trubleu.files.tables import find_required, table_rows
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -281,10 +280,7 @@ class Rankings:
         """
         name = name_of(path)
         with open_bytes(path) as stream:
-            lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
-            first = next(lines, "")
-            form = format_of(name) or ("tsv" if "\t" in first else "csv")
-            return _read(chain([first], lines), name, "\t" if form == "tsv" else ",")
+            return _read(table_rows(stream, name), name)
 
     def write(self, path: PathLike) -> None:
         """Write a CSV or TSV file for `read`; it appears whole or not at all.
@@ -440,29 +436,24 @@ class _Gathered:
         return _compacted(everything, ranked)
 
 
-def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
-    rows = delimited_rows(lines, name, delimiter)
-    line, header = next(rows, (1, []))
+def _read(rows: Iterator[tuple[str, list[str]]], name: str) -> Rankings:
+    first, header = next(rows, ("", []))
     if not header:
         raise DataError(f"{name} is empty; its first line must name the columns {', '.join(COLUMNS)}")
-    places = _places(header, f"{name}:{line}")
+    positions = _places(header, first)
     gathered = _Gathered(name)
     while piece := list(islice(rows, _AT_ONCE)):
-        numbers, cells = zip(*piece, strict=True)
-        for number, row in piece:
-            check_width(row, header, f"{name}:{number}")
-
-        def place(row: int, numbers: Sequence[int] = numbers) -> str:
-            return f"{name}:{numbers[row]}"
-
+        places, cells = zip(*piece, strict=True)
+        for place, row in piece:
+            check_width(row, header, place)
         columns = list(zip(*cells, strict=True))
-        source, target, *others = (columns[index] for index in places)
+        source, target, *others = (columns[index] for index in positions)
         for languages in (source, target):
             if "" in languages:
-                raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
+                raise DataError(f"{places[languages.index('')]}: the language is empty; every line names two")
         pairs = list(map("-".join, zip(source, target, strict=True)))
         names = [list(map(unguarded, column)) for column in others]
-        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), place)
+        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), places.__getitem__)
     return gathered.rankings()
 
 

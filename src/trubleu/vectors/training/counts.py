@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import BadPartitionsError, DataError, some
 from trubleu.execution.base import SHOWN
 from trubleu.execution.local import InThisProcess
@@ -398,9 +399,7 @@ def merge_words(parts: Parts, ranges: int, target: Path, least: int) -> tuple[Vo
 
 
 def _add_lines(counter: kernels.WordCounter, lines: list[str], how: Tokenizer, lowercase: bool) -> Numbers:
-    if how.native:
-        return counter.add(tuple(lines), how.native, lowercase)
-    return counter.add(tuple(how.lines(lines, lowercase)), "none", False)
+    return counter.add(*kernel_texts(lines, how, lowercase))
 
 
 def _select(heap: NDArray[np.uint8], begins: Counts, order: NDArray[np.intp], total: int) -> Vocabulary:
