@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.mining.example import files, plain, rows, shards, triples, write
 from trubleu.data import Triple
-from trubleu.errors import BadPartitionsError, CountedWarning, DataError, TrubleuWarning, UsageError
+from trubleu.errors import BadPartitionsError, CountedWarning, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import Engine, engine
 from trubleu.files import ranges
 from trubleu.files.ranges import SourceFile
@@ -25,7 +25,7 @@ from trubleu.mining import Index, shard_builder
 from trubleu.mining.shard_builder import Made
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 BAD = {"id": "x", "message": "no response"}
@@ -280,6 +280,25 @@ def test_equal_files_of_a_part_that_is_taken_apart(tmp_path: Path, two: Engine) 
         assert rows(index) == plain(triples(4)) * 2
         assert len(shards(index.path)) == 2
     assert files(tmp_path / "x") == files(tmp_path / "y")
+
+
+@pytest.mark.parametrize("made", [write, packed])
+def test_a_file_that_changes_after_it_was_surveyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[Path, Sequence[Any]], Path]
+) -> None:
+    """It has as many lines, so a mixture of both states would not be noticed."""
+    corpus = made(tmp_path / "c.jsonl", triples(25))
+    usual = ranges.surveyed
+
+    def surveyed(*arguments: Any, **options: Any) -> Any:
+        found = usual(*arguments, **options)
+        made(corpus, triples(25, 2))
+        os.utime(corpus, ns=(1, 1))
+        return found
+
+    monkeypatch.setattr(ranges, "surveyed", surveyed)
+    with pytest.raises(EngineError, match=r"c\.jsonl changed while it was read; do not write to it meanwhile"):
+        Index.build(tmp_path / "x", corpus, shard_triples=10)
 
 
 def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -473,6 +473,7 @@ def read_range(
     with ExitStack() as stack:
         file = triple_file(part)
         source = (_open_whole if file.form is None else _open_part)(part, file, rows, size, passed, stack)
+        file.check_unchanged()  # after opening, as in `SourceFile.blocks`
         for batch in source.batches:
             header = source.header and end == 0
             rows.add(batch[header:], end + header, source.record, source.place)
@@ -488,7 +489,6 @@ def read_range(
 
 def _open_part(part: Span, file: TripleFile, rows: TripleRows, size: Size, passed: int, stack: ExitStack) -> _Opened:
     """Open a file whose rows were counted."""
-    file.check_unchanged()
     if file.form == "parquet":
         return ParquetTriples(file.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
     stack.enter_context(reading(file.name))
