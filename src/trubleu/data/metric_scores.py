@@ -15,7 +15,7 @@ from trubleu.files.delimited import check_width, delimited_rows, finite, finite_
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
 from trubleu.files.paths import format_of, is_standard, name_of
-from trubleu.files.tables import find_required
+from trubleu.files.tables import check_lengths, find_required
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -273,10 +273,7 @@ class _Scores:
         where = place or numbered
         score = np.array(self.score, np.float64)
         columns = {label: _labels(getattr(self, label), len(score)) for label in self._LABELS}
-        lengths = {label: len(column) for label, column in columns.items()} | {"score": score.size}
-        if len(set(lengths.values())) > 1 or score.ndim != 1:
-            counts = ", ".join(f"{count} of {label}" for label, count in lengths.items())
-            raise DataError(f"{self.source}: columns differ in length ({counts}); give one value of each for a row")
+        check_lengths({**columns, "score": score if score.ndim == 1 else ()}, self.source)
         for label, column in columns.items():
             _check_names(column, label, where)
             object.__setattr__(self, label, column)  # the way into a frozen dataclass

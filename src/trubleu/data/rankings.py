@@ -24,7 +24,7 @@ from trubleu.files.delimited import (
 )
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.paths import format_to_write, name_of
-from trubleu.files.tables import find_required, table_rows
+from trubleu.files.tables import check_lengths, find_required, table_rows
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -231,10 +231,7 @@ class Rankings:
         """
         given = {"segment": segment, "system_a": system_a, "rank_a": rank_a, "system_b": system_b, "rank_b": rank_b,
                  "judge": judge, "ranking": ranking, "language_pair": language_pair}  # fmt: skip
-        lengths = {name: len(column) for name, column in given.items() if column is not None}
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
-            raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a row")
+        check_lengths(given, source)
         blank = [""] * len(segment)
         columns: dict[str, Any] = {
             **given,

@@ -18,7 +18,7 @@ from trubleu.files.paths import base_name, format_of, name_of
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
     from trubleu.files.paths import Format, PathLike
 
@@ -337,6 +337,14 @@ def find_required(
         if (count := plain.count(plain_title(title))) > 1:
             raise DataError(f"{place}: there are {count} columns {field}; leave only one of them")
     return {field: titles.index(title) for field, (title,) in found.items()}
+
+
+def check_lengths(columns: Mapping[str, Sized | None], source: str, row: str = "row") -> None:
+    """Raise an error for columns that have not one value each for every row; None is a column that is not there."""
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
+        raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a {row}")
 
 
 def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:

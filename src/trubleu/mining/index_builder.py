@@ -230,14 +230,10 @@ def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = Fal
                 paths.remove(paths.joined(path, name))
 
 
-def remove_all(path: str, *, made: bool) -> None:
-    """Remove the files of a failed build, and the folder if the build created it."""
-    remove_leftovers(path, ())
+def clear(path: str, manifest: Manifest | None) -> None:
+    """Remove everything that is not part of the index, the journal last: while it exists, the work is unfinished."""
+    remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
     paths.remove(paths.joined(path, JOURNAL))
-    if made and not paths.is_remote(path):
-        Path(path, LOCK).unlink(missing_ok=True)
-        with suppress(OSError):  # the folder holds other files
-            Path(path).rmdir()
 
 
 def finished_triples(path: str, key: bytes) -> int:
@@ -570,16 +566,10 @@ def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None
     return journal, manifest
 
 
-def _tidy(path: str, manifest: Manifest | None) -> None:
-    """Remove everything that is not part of the index, the journal last: while it exists, the work is unfinished."""
-    remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
-    paths.remove(paths.joined(path, JOURNAL))
-
-
 def _finish(path: str, manifest: Manifest | None) -> None:
     """Complete a command that was stopped before its last step."""
     try:
-        _tidy(path, manifest)
+        clear(path, manifest)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -628,7 +618,7 @@ class _Work:
             manifest = self._manifest(made, bad, empty)
             manifest.write(self._path)
         with suppress(OSError):  # the index is complete; the next writer removes leftovers
-            _tidy(self._path, manifest)
+            clear(self._path, manifest)
         if bad:
             what = "rows with a missing or wrong field, skipped"
             warnings.warn(CountedWarning(what, bad), stacklevel=4)
@@ -723,7 +713,8 @@ class _Work:
         return checksum != (self._base.checksum if self._base else "")
 
     def _give_up(self) -> None:
-        if self._base is None:
-            remove_all(self._path, made=self._created)
-        else:
-            _tidy(self._path, self._base)
+        clear(self._path, self._base)
+        if self._created and not paths.is_remote(self._path):
+            Path(self._path, LOCK).unlink(missing_ok=True)
+            with suppress(OSError):  # the folder holds other files
+                Path(self._path).rmdir()
