@@ -11,7 +11,7 @@ import os
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from trubleu.data.references import References
 from trubleu.errors import DataError, UsageError, counted, shown, some
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
-from trubleu.files.lines import LinePieces, line_blocks, open_bytes
+from trubleu.files.lines import LinePieces, in_batches, line_blocks, open_bytes
 from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
 from trubleu.files.paths import format_of, is_standard, name_of, reading
 from trubleu.files.ranges import FileIndex, SourceFile, Span, mapped_here, surveyed
@@ -351,8 +351,6 @@ def _bounds(column: CountedColumn, rows: int) -> list[int]:
     return [*bounds, column.rows]
 
 
-Some = TypeVar("Some")
-
 PART: Final = 65_536
 """Segments of a part; sums run over chunks of this size anyway."""
 
@@ -478,7 +476,7 @@ class LineStream:
         """Yield parts, given the rows of each of `paths` and the number of rows before them."""
         names, weight_names = [name_of(path) for path in self.references], [name_of(path) for path in self.weights]
         forms: Sequence[Form] = self.forms or ["text"] * len(columns)
-        for batches in zip(*(batched_lines(blocks, PART) for blocks in columns), strict=True):
+        for batches in zip(*(in_batches(blocks, PART) for blocks in columns), strict=True):
             given = batches[: len(names)]
             weights = batches[len(names) : len(names) + len(weight_names)]
             texts = batches[len(names) + len(weight_names) :]
@@ -517,19 +515,6 @@ class LineStream:
                     f"{name} has {counted(lines, 'line')} but {first} has "
                     f"{counted(segments, 'segment')}; outputs need one line per segment"
                 )
-
-
-def batched_lines(blocks: Iterable[list[Some]], size: int) -> Iterator[list[Some]]:
-    """Regroup lists of rows into lists of ``size``, the last one shorter."""
-    waiting: list[Some] = []
-    for block in blocks:
-        waiting.extend(block)
-        whole = len(waiting) // size * size
-        for start in range(0, whole, size):
-            yield waiting[start : start + size]
-        del waiting[:whole]
-    if waiting:
-        yield waiting
 
 
 def _have_weights(span: Span) -> bool:

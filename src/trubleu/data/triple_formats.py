@@ -14,9 +14,9 @@ from trubleu.data.reference_files import REFERENCE_TITLES, context_field, id_fie
 from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import check_width, unguarded
 from trubleu.files.jsonl import kind_of, parse_object
-from trubleu.files.lines import LineReader, opened, size_of
+from trubleu.files.lines import LineReader, in_batches, opened, size_of
 from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, scan_parquet
-from trubleu.files.paths import base_name, first_bytes, format_of, local_copy, open_binary, reading
+from trubleu.files.paths import base_name, first_bytes, format_of, local_copy, reading
 from trubleu.files.ranges import SourceFile
 from trubleu.files.tables import check_titles, find_fields, plain_title, table_rows, tell_fields
 
@@ -472,7 +472,10 @@ def read_range(
     reached, end = 0, part.first + passed
     with ExitStack() as stack:
         file = triple_file(part)
-        source = (_open_whole if file.form is None else _open_part)(part, file, rows, size, passed, stack)
+        if file.form is None:
+            source = _open_whole(file, rows, size, passed, stack)
+        else:
+            source = _open_part(part, file, rows, size, passed)
         file.check_unchanged()  # after opening, as in `SourceFile.blocks`
         for batch in source.batches:
             header = source.header and end == 0
@@ -487,19 +490,14 @@ def read_range(
             tell((source.position(end) if source.size is None else source.size) - reached)
 
 
-def _open_part(part: Span, file: TripleFile, rows: TripleRows, size: Size, passed: int, stack: ExitStack) -> _Opened:
+def _open_part(part: Span, file: TripleFile, rows: TripleRows, size: Size, passed: int) -> _Opened:
     """Open a file whose rows were counted."""
     if file.form == "parquet":
         return ParquetTriples(file.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
-    stack.enter_context(reading(file.name))
-    stream = stack.enter_context(open_binary(file.path))
-    stream.seek(part.byte)
-    number = part.first - part.skip
-    reader = LineReader(stream, file.name, lenient=rows.skip_bad, offset=part.byte, number=number)
-    return _lines(reader, part, size, passed, file.form)
+    return _lines(in_batches(part.after(passed).lines(lenient=rows.skip_bad), size), file, file.form)
 
 
-def _open_whole(part: Span, file: TripleFile, rows: TripleRows, size: Size, passed: int, stack: ExitStack) -> _Opened:
+def _open_whole(file: TripleFile, rows: TripleRows, size: Size, passed: int, stack: ExitStack) -> _Opened:
     """Open a file that was not surveyed, or can only be read from the start."""
     stream, raw = stack.enter_context(opened(file.path, rows.name))
     if is_parquet(stream, rows.name):
@@ -519,14 +517,14 @@ def _open_whole(part: Span, file: TripleFile, rows: TripleRows, size: Size, pass
         total = size_of(file.path) or 0
         return _Opened(batches, layout.of_cells, lambda _, row: row[0], layout.header, lambda _end: 0, total)
     reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
-    source = _lines(reader, part, size, passed, _form_of_lines(reader, file))
+    form = _form_of_lines(reader, file)
+    source = _lines(reader.batches(size, passed), file, form)
     return source._replace(position=lambda _end: reader.taken if raw is None else raw.tell())
 
 
-def _lines(reader: LineReader, part: Span, size: Size, passed: int, form: Form) -> _Opened:
-    batches = reader.batches(size, part.skip + passed, None if part.count is None else part.count - passed)
+def _lines(batches: Iterator[list[Any]], file: TripleFile, form: Form) -> _Opened:
     header, record = (form.header, form.of_line) if isinstance(form, TsvLayout) else (False, _json_record)
-    return _Opened(batches, record, lambda number, _line: f"{part.file.name}:{number}", header)
+    return _Opened(batches, record, lambda number, _line: f"{file.name}:{number}", header)
 
 
 def _in_batches(rows: Iterable[Any], size: Size) -> Iterator[list[Any]]:

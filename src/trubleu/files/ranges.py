@@ -21,7 +21,7 @@ from trubleu.errors import BadPartitionsError, ChangedError, DataError, some
 from trubleu.files import paths
 from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import parse_object
-from trubleu.files.lines import BOM, decode_lines, lines_of_blocks, newlines_in, open_bytes, own_lines
+from trubleu.files.lines import BOM, decode_leniently, decode_lines, lines_of_blocks, newlines_in, open_bytes, own_lines
 from trubleu.files.parquet import damage_named, scan_parquet
 from trubleu.native import kernels
 
@@ -409,8 +409,10 @@ class Span:
         if self.count is not None and found != self.count:
             raise self.file.changed()
 
-    def lines(self, told: Callable[[bytes], object] = len) -> Iterator[list[str]]:
+    def lines(self, told: Callable[[bytes], object] = len, *, lenient: bool = False) -> Iterator[list[Any]]:
         """Yield the lines in lists of any length; ``told`` gets the bytes as they are read.
+
+        With ``lenient``, a line that is not UTF-8 is None.
 
         Raises
         ------
@@ -423,7 +425,12 @@ class Span:
                 told(block)
                 yield offset, block
 
-        return lines_of_blocks(heard(), self.file.name, decode_lines, self.first)
+        return lines_of_blocks(heard(), self.file.name, decode_leniently if lenient else decode_lines, self.first)
+
+    def after(self, rows: int) -> Span:
+        """Return the rows of a counted file after some of these."""
+        left = None if self.count is None else self.count - rows
+        return replace(self, first=self.first + rows, count=left, skip=self.skip + rows)
 
     def digest(self) -> bytes:
         """Return a hash of the rows."""
