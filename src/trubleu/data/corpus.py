@@ -30,7 +30,7 @@ from trubleu.errors import DataError, UsageError, counted, shown, some
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
 from trubleu.files.lines import LinePieces, in_batches, line_blocks, open_bytes
-from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
+from trubleu.files.parquet import PARQUET_MAGIC, open_parquet
 from trubleu.files.paths import format_of, is_standard, name_of, reading
 from trubleu.files.ranges import FileIndex, SourceFile, Span, mapped_here, surveyed
 from trubleu.files.tables import is_table_name
@@ -106,12 +106,7 @@ class ColumnFile(SourceFile):
 
     def _height(self) -> int:
         """Return the number of rows of a Parquet file."""
-        with reading(self.name):
-            copy = places.local_copy(self.path)
-        with damage_named(self.name) as polars:
-            lazy = scan_parquet(copy, self.name)
-            there = list(lazy.collect_schema())
-            height = int(lazy.select(polars.len()).collect().item())
+        _, there, height = open_parquet(self.path, self.name)
         needed = "references" if self.role == "references" else "text"
         if self.role != "text" and needed not in there:
             long = "; with one row per reference, give single files without --engine, or have one row per segment with "

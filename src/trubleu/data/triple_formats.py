@@ -15,10 +15,11 @@ from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest
 from trubleu.files.delimited import check_width, unguarded
 from trubleu.files.jsonl import kind_of, parse_object
 from trubleu.files.lines import LineReader, in_batches, opened, size_of
-from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, scan_parquet
-from trubleu.files.paths import base_name, first_bytes, format_of, local_copy, reading
+from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, open_parquet
+from trubleu.files.paths import base_name, first_bytes, format_of
 from trubleu.files.ranges import SourceFile
 from trubleu.files.tables import check_titles, find_fields, plain_title, table_rows, tell_fields
+from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -312,12 +313,7 @@ class ParquetTriples:
 
     def __init__(self, source: PathLike | bytes, name: str) -> None:
         self._name = name
-        with reading(name):
-            file = source if isinstance(source, bytes) else local_copy(source)
-        with damage_named(name) as self._polars:
-            self._lazy = scan_parquet(file, name)
-            schema = self._lazy.collect_schema()
-            self.height = int(self._lazy.select(self._polars.len()).collect().item())
+        self._lazy, schema, self.height = open_parquet(source, name)
         self._columns = [field for field in FIELDS if field in schema]
         self._check(schema)
 
@@ -355,7 +351,7 @@ class ParquetTriples:
         return _Opened(batches(), lambda row, _place: _one_turn(row), lambda number, _: f"{self._name}: row {number}")
 
     def _check(self, schema: Any) -> None:
-        polars = self._polars
+        polars = polars_module()
         texts = (polars.String, polars.Categorical, polars.Enum)
         for field in ("message", "response"):
             if field not in schema:

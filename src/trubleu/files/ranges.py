@@ -22,7 +22,7 @@ from trubleu.files import paths
 from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import parse_object
 from trubleu.files.lines import BOM, decode_leniently, decode_lines, lines_of_blocks, newlines_in, open_bytes, own_lines
-from trubleu.files.parquet import damage_named, scan_parquet
+from trubleu.files.parquet import damage_named, open_parquet
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -461,11 +461,9 @@ class Span:
         """Yield rows of a Parquet file in slices, with those of ``fields`` that exist."""
         self.file.check_unchanged()
         name, last = self.file.name, self.first + (self.count or 0)
-        with paths.reading(name):
-            copy = paths.local_copy(self.file.path)
+        lazy, there, _ = open_parquet(self.file.path, name)
+        wanted = lazy.select([field for field in there if field in fields or not fields])
         with damage_named(name):
-            lazy = scan_parquet(copy, name)
-            wanted = lazy.select([field for field in lazy.collect_schema() if field in fields or not fields])
             for begin in range(self.first, last, SLICE):
                 frame = wanted.slice(begin, min(SLICE, last - begin)).collect()
                 yield [
