@@ -11,6 +11,7 @@ import os
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -303,7 +304,7 @@ class LineRange:
         # A worker that reads many ranges must not keep copies of all tables.
         places.keep_copies([span.file.path for spans in self.spans for span in spans])
         columns = [
-            chain.from_iterable(span.rows(fields) for span in spans)
+            chain.from_iterable(map(methodcaller("rows", fields), spans))  # a generator would take the last fields
             for spans, fields in zip(self.spans, stream.fields, strict=True)
         ]
         return stream.parts(columns, self.first)
