@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The tests of load and faults at full size: 200 simulated raters, 50 at once, 5,000 items with 5 ratings each; 1,100
 # half-open requests for a minute; commands on Ray clusters whose workers are killed and whose nodes come and go; a fault
-# at every write, sync and rename, and at every allocation of the kernels; a million random texts for each of BLEU, chrF, TER,
-# ROUGE, METEOR, NIST and CIDEr-D beside their peers (pip install pycocoevalcap for the last). Takes about three hours on two
-# cores; figures go to out/soak.jsonl. Arguments are passed on to pytest, such as -k killed.
+# at every write, sync and rename, and at every allocation of the kernels; 15,000 damaged files; a million random texts
+# for each of BLEU, chrF, TER, ROUGE, METEOR, NIST and CIDEr-D beside their peers (pip install pycocoevalcap for the
+# last). Takes about three hours on two cores; figures go to out/soak.jsonl. Arguments are passed on to pytest, such as -k
+# killed.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 

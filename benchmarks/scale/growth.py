@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.scale import merging, mining_engines, scoring
 from benchmarks.scale.store import Results, size, sizes
 from benchmarks.scale.tables import compared, markdown
-from trubleu.data import corpus, triple_formats
 from trubleu.files import ranges
 from trubleu.mining.search import GROWTH, SEEDS_AT_ONCE, seed_cuts
 from trubleu.mining.shard import MOST_TRIPLES
@@ -35,10 +34,7 @@ HELD: Final = 2
 LARGEST_ROWS: Final = {scoring.WHAT: LARGEST, mining_engines.INDEX: MOST_TRIPLES, mining_engines.RUN: MOST_TRIPLES}
 """Rows of a partition where there are very many."""
 
-COUNTING: Final = {
-    corpus.count_rows.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
-    triple_formats.look.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
-}
+COUNTING: Final = {ranges.count.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE}
 """Bytes of a partition of those passes that count lines."""
 
 COLUMNS: Final = [

@@ -28,9 +28,9 @@ def noted(function: str, partitions: int, cpu: float = 1.0) -> dict[str, Any]:
 
 
 def run(what: str, engine: str | None = "ray", rows: int = MILLION, **changes: Any) -> dict[str, Any]:
-    maps = [noted("look_at", 2), noted("count_rows", 3), noted("ScoreRange", 16, 9.0)]
+    maps = [noted("look", 2), noted("count", 3), noted("ScoreRange", 16, 9.0)]
     if what == "mine index":
-        maps = [noted("look", 2), noted("ShardMaker", 1, 9.0)]
+        maps = [noted("count", 2), noted("ShardMaker", 1, 9.0)]
     if what == "mine run":
         maps = [noted("_Count", 1), noted("_Search", 4, 9.0)]
         changes = {"options": "1,000 seeds", "seeds": 1000} | changes

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import LineStream, References, corpus
-from trubleu.data.corpus import batched_lines, worth_streaming
+from trubleu.data.corpus import worth_streaming
 from trubleu.errors import DataError
-from trubleu.files.lines import line_blocks
+from trubleu.files.lines import in_batches, line_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(lines=st.lists(st.text("ab\u2028\x0b ", max_size=4), max_size=20), size=st.integers(1, 7))
 def test_batches_hold_all_lines(folder: Path, lines: list[str], size: int) -> None:
     (folder / "f").write_text("".join(line + "\n" for line in lines), newline="")
-    batches = list(batched_lines(line_blocks(folder / "f"), size))
+    batches = list(in_batches(line_blocks(folder / "f"), size))
     assert [line for batch in batches for line in batch] == lines
     assert all(len(batch) == size for batch in batches[:-1])
     assert all(batches)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,16 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trubleu.data import LineStream
-from trubleu.data.corpus import (
-    CountedColumn,
-    LineRange,
-    count_rows,
-    counted_columns,
-    files_of,
-    line_ranges,
-    look_at,
-    pieces,
-)
+from trubleu.data.corpus import CountedColumn, LineRange, counted_columns, files_of, line_ranges
 from trubleu.errors import ChangedError, DataError
 from trubleu.files import ranges as file_ranges
 from trubleu.files.lines import read_text_lines
@@ -150,13 +142,15 @@ def test_wrong_bytes_are_those_of_one_range_alone(tmp_path: Path) -> None:
 def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
     first, _, third = three_ranges(tmp_path, b"c\nd\n")
     (file,) = files_of(tmp_path / "f")
-    (piece,) = pieces(file, look_at(file))
+    (piece,) = file.look().pieces()
     (tmp_path / "f").write_bytes(b"a\nb\nc\n")
     for each in (first, third):
         with pytest.raises(ChangedError, match="f changed while it was read"):
             list(each.spans[0][0].rows())
-    with pytest.raises(DataError, match="f became shorter while it was read"):
-        count_rows(piece)
+    with pytest.raises(ChangedError, match="f changed while it was read"):
+        file_ranges.count(piece)
+    with pytest.raises(ChangedError, match="f changed while it was read"):
+        file_ranges.count(file_ranges.Piece(replace(piece.file, state=None), 0, piece.size))
     (tmp_path / "f").unlink()
     with pytest.raises(DataError, match="f: there is no such file"):
         list(first.spans[0][0].rows())
@@ -178,7 +172,7 @@ def test_a_file_of_the_same_size_that_was_rewritten_is_refused(tmp_path: Path, f
         os.utime(path, ns=(time, time))
 
     rewrite(["aaa", "b", "c"], 1)
-    *_, last = line_ranges([column(path)], 2)
+    *_, last = line_ranges(counted_columns([path], roles=["outputs"]), 2)
     (span,) = last.spans[0]
     before = span.digest()
     rewrite(["a", "bbb", "c"], 2)

@@ -170,7 +170,11 @@ def test_what_the_command_prints(tmp_path: Path) -> None:
             "m x y A 1 1\nm x y A 2 1\n\nm x y A 1 2\n",
             r":4: this has a score already at .*/s\.seg\.score:1 \(metric 'm', language pair 'x', .*\); leave one of",
         ),
-        ("s.csv", "m,x,y,A,1,0.5\n", ":1: the column metric must be there; columns found: m, x, y, A, 1, 0.5$"),
+        (
+            "s.csv",
+            "m,x,y,A,1,0.5\n",
+            ":1: the columns metric, system, segment, score must be there; columns found: m, x, y, A, 1, 0.5$",
+        ),
         (
             "s.csv",
             "metric,system,score\n",
@@ -179,7 +183,7 @@ def test_what_the_command_prints(tmp_path: Path) -> None:
         (
             "s.csv",
             "metric,system,item,id,score\n",
-            ":1: both item and id could be the segment; call one of them segment$",
+            ":1: the columns item and id could both be the segment; rename one of them to segment$",
         ),
         ("s.csv", "metric,metric,system,id,score\n", ":1: there are 2 columns metric; leave only one of them$"),
         ("s.csv", "metric,system,id,score\nm,A,1\n", ":2: this line has 3 fields but the first has 4; add what"),

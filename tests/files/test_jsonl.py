@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import DialogueFiles, Ratings, References, read_outputs, read_published, read_triples
-from trubleu.data.corpus import json_rows
 from trubleu.data.sets import find_set
 from trubleu.errors import DataError
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import read_text_lines
+from trubleu.files.ranges import json_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from trubleu.data import References, Triple, read_triples, write_triples
-from trubleu.data.corpus import parquet_height
+from trubleu.data.corpus import ColumnFile
 from trubleu.errors import DataError
 from trubleu.files.parquet import read_parquet, write_parquet
 
@@ -70,11 +70,12 @@ def test_flipped_bits_change_no_number(tmp_path: Path, kind: str) -> None:
 def test_a_file_is_checked_again_after_a_change(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     write_parquet(path, FRAME)
-    assert parquet_height(str(path), str(path)) == 3
+    file = ColumnFile(str(path), str(path), role="text")
+    assert file.look().height == 3
     data = path.read_bytes()
     path.write_bytes(data[:10] + bytes([data[10] ^ 1]) + data[11:])
     with pytest.raises(DataError, match=DAMAGED):
-        parquet_height(str(path), str(path))
+        file.look()
 
 
 def test_others_read_what_we_write_and_we_what_they_write(tmp_path: Path) -> None:

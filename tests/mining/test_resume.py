@@ -12,7 +12,6 @@ from tests.mining.example import files, interrupted, plain, rows, triples, write
 from trubleu.data import Triple, TripleFiles, triple_formats
 from trubleu.errors import CountedWarning, DataError, UsageError
 from trubleu.files import ranges
-from trubleu.files.lines import LineReader, opened
 from trubleu.mining import Index, manifest, shard, shard_builder
 from trubleu.mining.shard_builder import Made
 from trubleu.text import sacrebleu
@@ -101,13 +100,12 @@ def test_columns_that_the_source_was_given(tmp_path: Path, monkeypatch: pytest.M
 
 def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
-    todo = triple_formats.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
-    (group,) = triple_formats.together(todo)
-    file = triple_formats.SurveyedFile(list(zip(todo, triple_formats.look(group), strict=True)))
+    path = str(tmp_path / "c.tsv.gz")
     options = manifest.IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
-        shard_builder.Planner([file], options, first=0, columns=columns).parts()[0].key
+        shard_builder.Planner(ranges.surveyed([file], contents=True), options, first=0).parts()[0].key
         for columns in (None, ("message", "response"), ("response", "message"))
+        for file in [triple_formats.TripleFile(path, path, columns=columns)]
     }
     assert len(keys) == 3
 
@@ -125,8 +123,8 @@ def test_nothing_is_left_to_read_of_the_first_file(tmp_path: Path, monkeypatch: 
 
 def test_no_lines_are_read_where_none_are_left(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    with opened(str(tmp_path / "a.txt")) as (stream, _):
-        assert list(LineReader(stream, "a.txt", lenient=False).batches(5, 2, 0)) == []
+    (file,) = ranges.surveyed([ranges.SourceFile(str(tmp_path / "a.txt"), "a.txt")])
+    assert list(file.span(0, 2).after(2).lines()) == []
 
 
 def test_how_much_is_kept_at_most(tmp_path: Path) -> None:

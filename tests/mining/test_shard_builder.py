@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mining.example import files, plain, rows, shards, triples, write
-from trubleu.data import Triple, triple_formats
-from trubleu.errors import BadPartitionsError, CountedWarning, DataError, TrubleuWarning, UsageError
+from trubleu.data import Triple
+from trubleu.errors import BadPartitionsError, CountedWarning, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import Engine, engine
 from trubleu.files import ranges
 from trubleu.files.ranges import SourceFile
@@ -25,7 +25,7 @@ from trubleu.mining import Index, shard_builder
 from trubleu.mining.shard_builder import Made
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 BAD = {"id": "x", "message": "no response"}
@@ -282,20 +282,38 @@ def test_equal_files_of_a_part_that_is_taken_apart(tmp_path: Path, two: Engine) 
     assert files(tmp_path / "x") == files(tmp_path / "y")
 
 
+@pytest.mark.parametrize("made", [write, packed])
+def test_a_file_that_changes_after_it_was_surveyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[Path, Sequence[Any]], Path]
+) -> None:
+    """It has as many lines, so a mixture of both states would not be noticed."""
+    corpus = made(tmp_path / "c.jsonl", triples(25))
+    usual = ranges.surveyed
+
+    def surveyed(*arguments: Any, **options: Any) -> Any:
+        found = usual(*arguments, **options)
+        made(corpus, triples(25, 2))
+        os.utime(corpus, ns=(1, 1))
+        return found
+
+    monkeypatch.setattr(ranges, "surveyed", surveyed)
+    with pytest.raises(EngineError, match=r"c\.jsonl changed while it was read; do not write to it meanwhile"):
+        Index.build(tmp_path / "x", corpus, shard_triples=10)
+
+
 def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "BLOCK", 10)
     monkeypatch.setattr(ranges, "BLOCKS_A_PIECE", 2)
-    monkeypatch.setattr(triple_formats, "FILES_AT_ONCE", 3)
-    sizes = [0, 8, 9, 4, 0, 0, 0, 45, 3, 20, 20]
-    todo = triple_formats.stretches(
-        [(f"{n}.jsonl", size) for n, size in enumerate(sizes)], columns=None, skip_bad=False
-    )
-    groups = triple_formats.together(todo)
-    assert [stretch for group in groups for stretch in group.each] == todo
-    assert [[stretch.file for stretch in group.each] for group in groups] == [
-        [0, 1, 2], [3, 4, 5], [6], [7], [7], [7], [8], [9], [10],
+    monkeypatch.setattr(ranges, "FILES_AT_ONCE", 3)
+    sizes = [0, 8, 9, 4, 0, 0, 1, 45, 3, 20, 20]
+    files = [SourceFile(f"{n}.jsonl", str(n), size=size, form="jsonl") for n, size in enumerate(sizes)]
+    todo = [piece for file in files for piece in file.pieces()]
+    groups = ranges.grouped(todo)
+    assert [piece for group in groups for piece in group.each] == todo
+    assert [[str(piece) for piece in group.each] for group in groups] == [
+        ["0", "1", "2"], ["3", "4", "5"], ["6"], ["7 from byte 0"], ["7 from byte 20"], ["7 from byte 40", "8"], ["9"],
+        ["10"],
     ]  # fmt: skip
-    assert str(groups[4]) == "7.jsonl from byte 20"
 
 
 def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) -> None:

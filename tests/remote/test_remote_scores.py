@@ -12,7 +12,7 @@ import pytest
 from tests.scoring.corpora import make_metrics
 from trubleu.cli import main
 from trubleu.data import LineStream
-from trubleu.data.corpus import counted_columns, line_ranges, parquet_height
+from trubleu.data.corpus import ColumnFile, counted_columns, line_ranges
 from trubleu.errors import ChangedError, DataError
 from trubleu.execution import engine
 from trubleu.files import remote
@@ -82,7 +82,7 @@ def test_a_table_that_cannot_be_fetched_is_not_damaged(store: Store, tmp_path: P
     address = store.put("s.parquet", (tmp_path / "s.parquet").read_bytes())
     store.denied = {"GET"}
     with pytest.raises(DataError, match=r"s.parquet may not be read; check its permissions"):
-        parquet_height(address, address)
+        ColumnFile(address, address).look()
 
 
 def test_a_file_that_was_written_to_is_refused(store: Store) -> None:

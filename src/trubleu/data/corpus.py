@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, groupby, pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from itertools import accumulate, chain, pairwise
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,30 +27,21 @@ from trubleu.data.reference_files import (
     text_field,
 )
 from trubleu.data.references import References
-from trubleu.errors import BadPartitionsError, DataError, UsageError, counted, shown, some
+from trubleu.errors import DataError, UsageError, counted, shown, some
 from trubleu.files import paths as places
-from trubleu.files import ranges
-from trubleu.files.compression import is_packed
-from trubleu.files.jsonl import is_json_name, parse_object
-from trubleu.files.lines import (
-    LinePieces,
-    decode_lines,
-    line_blocks,
-    lines_of_blocks,
-    open_bytes,
-    own_lines,
-)
-from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
-from trubleu.files.paths import base_name, format_of, is_standard, name_of, reading
-from trubleu.files.ranges import LineCount, LineIndex, SourceFile, State, count_lines, digest_of, state_of
+from trubleu.files.jsonl import is_json_name
+from trubleu.files.lines import LinePieces, in_batches, line_blocks, open_bytes
+from trubleu.files.parquet import PARQUET_MAGIC, open_parquet
+from trubleu.files.paths import format_of, is_standard, name_of, reading
+from trubleu.files.ranges import FileIndex, SourceFile, Span, mapped_here, surveyed
 from trubleu.files.tables import is_table_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.data.reference_files import Columns
     from trubleu.files.paths import PathLike
+    from trubleu.files.ranges import Mapped, Row
 
 
 Form: TypeAlias = Literal["text", "jsonl", "parquet"]
@@ -63,105 +54,68 @@ REFERENCE_FIELDS: Final = WANTED
 OUTPUT_FIELDS: Final = ("id", "text")
 """The fields read from records of references, and from those of outputs."""
 
-SLICE: Final = 1 << 14
-"""Rows of a Parquet file that are decoded together."""
-
 _HEAD: Final = 64
 _BLOCK: Final = 1 << 16
 
 
-class Row(NamedTuple):
-    """A record with its place and its default id."""
+@dataclass(frozen=True, slots=True)
+class ColumnFile(SourceFile):
+    """A file of a column.
 
-    place: str
-    default_id: str
-    record: dict[str, Any]
-
-
-def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | None:
-    """Determine the form of a file from its name and its beginning, as readers of whole files do; None if it is empty.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be split into ranges.
+    Attributes
+    ----------
+    role
+        What the column is.
     """
-    with open_bytes(path, name) as stream:
-        head = stream.read(_HEAD)
-        if (format_of(name) == "parquet" and role != "text") or head.startswith(PARQUET_MAGIC):
-            if packed:
-                raise DataError(f"{name} is a Parquet file that was compressed again; unpack it")
-            return "parquet"
-        if role == "text":
-            return "text" if head else None
-        if b"\0" in head:
-            raise DataError(
-                f"{name} is neither text nor Parquet; prepared references are read as a whole, so give single files "
-                "without --engine, or the file that they were made from"
-            )
-        if is_json_name(name):
-            return "jsonl"
-        if not head:
-            return None
-        pieces, block = LinePieces(name), head
-        while b"\n" not in block:
-            pieces.add(block, 0)
-            if not (block := stream.read(_BLOCK)):
-                break
-    # Only the first line: the reader of the other lines reports wrong bytes there.
-    first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
-    is_record = is_references_record if role == "references" else is_output_record
-    return "jsonl" if is_record(first) else "text"
 
+    role: Role = "references"
 
-def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
-    """Return the records of some lines; ``before`` is the number of lines before them.
+    def find_form(self) -> tuple[Form | None, int | None]:
+        """Determine the form from the name and the beginning, as readers of whole files do; None for an empty file.
 
-    Raises
-    ------
-    DataError
-        If a line is no object, or blank: records could no longer be matched with those of other files.
-    """
-    rows = []
-    for number, line in enumerate(lines, before + 1):
-        place = f"{name}:{number}"
-        if not line or line.isspace():
-            raise DataError(f"{place} is blank, but here every line must hold one record; remove blank lines")
-        rows.append(Row(place, base_name(place), parse_object(line, place)))
-    return rows
+        Raises
+        ------
+        DataError
+            If the file cannot be split into ranges, or a Parquet file lacks the column of texts or references.
+        """
+        with open_bytes(self.path, self.name) as stream:
+            head = stream.read(_HEAD)
+            if (format_of(self.name) == "parquet" and self.role != "text") or head.startswith(PARQUET_MAGIC):
+                if self.packed:
+                    raise DataError(f"{self.name} is a Parquet file that was compressed again; unpack it")
+                return "parquet", self._height()
+            if self.role == "text":
+                return "text" if head else None, None
+            if b"\0" in head:
+                raise DataError(
+                    f"{self.name} is neither text nor Parquet; prepared references are read as a whole, so give single "
+                    "files without --engine, or the file that they were made from"
+                )
+            if is_json_name(self.name):
+                return "jsonl", None
+            if not head:
+                return None, None
+            pieces, block = LinePieces(self.name), head
+            while b"\n" not in block:
+                pieces.add(block, 0)
+                if not (block := stream.read(_BLOCK)):
+                    break
+        # Only the first line: the reader of the other lines reports wrong bytes there.
+        first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
+        is_record = is_references_record if self.role == "references" else is_output_record
+        return "jsonl" if is_record(first) else "text", None
 
-
-def parquet_height(path: str, name: str) -> int:
-    """Return the number of rows of a Parquet file."""
-    copy = _copy(path, name)
-    with damage_named(name) as polars:
-        return int(scan_parquet(copy, name).select(polars.len()).collect().item())
-
-
-def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count: int) -> Iterator[list[Row]]:
-    """Yield some rows of a Parquet file in slices, with those of ``fields`` that exist; without fields, with all.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or lacks the column of texts or references.
-    """
-    copy = _copy(path, name)
-    with damage_named(name):
-        lazy = scan_parquet(copy, name)
-        there = list(lazy.collect_schema())
-        needed = "references" if fields == REFERENCE_FIELDS else "text"
-        if fields and needed not in there:
+    def _height(self) -> int:
+        """Return the number of rows of a Parquet file."""
+        _, there, height = open_parquet(self.path, self.name)
+        needed = "references" if self.role == "references" else "text"
+        if self.role != "text" and needed not in there:
             long = "; with one row per reference, give single files without --engine, or have one row per segment with "
             hint = f"{long}trubleu refs convert" if needed == "references" and "text" in there else ""
-            raise DataError(f"{name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}")
-        wanted = lazy.select([field for field in there if field in fields or not fields])
-        for begin in range(first, first + count, SLICE):
-            frame = wanted.slice(begin, min(SLICE, first + count - begin)).collect()
-            yield [
-                Row(f"{name}: row {number}", base_name(f"{name}:{number}"), record)
-                for number, record in enumerate(frame.iter_rows(named=True), begin + 1)
-            ]
+            raise DataError(
+                f"{self.name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}"
+            )
+        return height
 
 
 def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
@@ -232,49 +186,10 @@ def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form
     return [text_field(row.record, "text", row.place) for row in rows]
 
 
-def _copy(path: str, name: str) -> Path:
-    with reading(name):
-        return places.local_copy(path)
-
-
 _WITHOUT_RANGES: Final = "put it into a file, or give single files without --engine"
 
-Mapped = Callable[[str, Callable[[Any, None], Any], Sequence[Any]], Iterable[tuple[Any, Any]]]
-"""Maps a function over things, here or on an engine, and yields both in order; the first argument names the stage."""
 
-
-def mapped_here(_stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """Map a function over things in this process."""
-    return ((thing, function(thing, None)) for thing in things)
-
-
-@dataclass(frozen=True, slots=True)
-class NamedFile(SourceFile):
-    """A file of a column.
-
-    Attributes
-    ----------
-    role
-        What the column is.
-    """
-
-    role: Role = "references"
-
-
-class Look(NamedTuple):
-    """The survey of a file."""
-
-    form: Form | None
-    """The form of its rows; None if the file is empty."""
-    packed: bool
-    """Whether it is compressed."""
-    size: int
-    """Size in bytes, compressed if it is."""
-    state: State
-    """Compared later to detect changes."""
-
-
-def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
+def files_of(path: PathLike, role: Role = "references") -> list[ColumnFile]:
     """Return a file, or the files of a folder in the order of their names.
 
     Raises
@@ -287,11 +202,11 @@ def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
         raise DataError(f"- (standard input) cannot be cut into ranges; {_WITHOUT_RANGES}")
     with reading(name):
         if not places.is_folder(path):
-            return [NamedFile(_reachable(path, name), name, role=role)]
+            return [ColumnFile(_reachable(path, name), name, role=role)]
         found = places.files_below(path)
     if not found:
         raise DataError(f"{name} is a folder without files; put the parts of a column there, or name a file")
-    return [NamedFile(_reachable(each, each), each, role=role) for each in found]
+    return [ColumnFile(_reachable(each, each), each, role=role) for each in found]
 
 
 def _reachable(path: PathLike, name: str) -> str:
@@ -303,79 +218,6 @@ def _reachable(path: PathLike, name: str) -> str:
         raise DataError(f"{name} is a pipe, which cannot be cut into ranges; {_WITHOUT_RANGES}")
     # /dev/stdin may be a file, but another one in each process.
     return os.path.realpath(whole) if whole.startswith(("/dev/", "/proc/")) else whole
-
-
-def look_at(file: NamedFile, _state: None = None) -> Look:
-    """Survey a file.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
-    with reading(file.name):
-        packed = is_packed(places.first_bytes(file.path, 4))
-        size = places.byte_size(file.path)
-        state = state_of(file.path)
-    return Look(form_of_file(file.path, file.name, file.role, packed=packed), packed, size, state)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Blocks of a file, to be counted; a compressed file and a Parquet file are one piece, of a single block.
-
-    Attributes
-    ----------
-    file
-        The file.
-    form
-        The form of its rows.
-    start, size
-        Its offset and size in bytes; no size for a file that is a single block.
-    """
-
-    file: NamedFile
-    form: Form
-    start: int
-    size: int | None
-
-    def __str__(self) -> str:
-        return self.file.name if self.size is None else f"{self.file.name} from byte {self.start}"
-
-
-def pieces(file: NamedFile, look: Look) -> list[Piece]:
-    """Split a file into pieces."""
-    if look.form is None:
-        return []
-    if look.packed or look.form == "parquet":
-        return [Piece(file, look.form, 0, None)]
-    return [Piece(file, look.form, start, size) for start, size in ranges.pieces(look.size)]
-
-
-def count_rows(piece: Piece, _state: None = None) -> LineCount:
-    """Count the rows of a piece, per block."""
-    if piece.form == "parquet":
-        piece.file.check_unchanged()
-        places.keep_copies([piece.file.path])
-        return LineCount((parquet_height(piece.file.path, piece.file.name),))
-    return count_lines(piece.file, piece.start, piece.size, packed=piece.size is None)
-
-
-class CountedFile(LineIndex):
-    """A file whose rows were counted.
-
-    Parameters
-    ----------
-    file, look
-        The file, and what it is.
-    counts
-        What was counted in each of its `pieces`.
-    """
-
-    def __init__(self, file: NamedFile, look: Look, counts: Sequence[LineCount]) -> None:
-        super().__init__(counts, whole=look.packed or look.form == "parquet")
-        self.file = file
-        self.look = look
 
 
 class CountedColumn:
@@ -405,12 +247,12 @@ class CountedColumn:
         If files are of different forms.
     """
 
-    def __init__(self, name: str, files: Sequence[CountedFile]) -> None:
+    def __init__(self, name: str, files: Sequence[FileIndex]) -> None:
         self.name = name
         self.files = files
         *self.starts, self.rows = accumulate((file.rows for file in files), initial=0)
-        self.packed = any(file.look.packed for file in files)
-        forms = {form: file.file.name for file in files if (form := file.look.form) is not None}
+        self.packed = any(file.file.packed for file in files)
+        forms = {form: file.file.name for file in files if (form := file.file.form) is not None}
         if len(forms) > 1:
             raise DataError(f"the files of {name} do not hold the same: {some(forms.values())}; give them one form")
         self.form: Form = next(iter(forms), "text")
@@ -429,91 +271,10 @@ def counted_columns(
     roles = roles or ["references"] * len(paths)
     given = [(name_of(path), role) for path, role in zip(paths, roles, strict=True)]
     files = {key: files_of(path, key[1]) for key, path in zip(given, paths, strict=True)}
-    every = list(dict.fromkeys(file for each in files.values() for file in each))
-    looks = dict(_seen(mapped("look at files", look_at, every)))
-    seen = {file: replace(file, state=looks[file].state) for file in every}
-    cut = [piece for file in every for piece in pieces(seen[file], looks[file])]
-    counts = mapped("count lines", count_rows, cut)
-    found = {file: [count for _, count in group] for file, group in groupby(counts, key=lambda each: each[0].file)}
-    columns = {
-        key: CountedColumn(key[0], [CountedFile(seen[file], looks[file], found.get(seen[file], [])) for file in each])
-        for key, each in files.items()
-    }
+    every = [file for each in files.values() for file in each]
+    found = dict(zip(every, surveyed(every, mapped), strict=True))
+    columns = {key: CountedColumn(key[0], [found[file] for file in each]) for key, each in files.items()}
     return [columns[key] for key in given]
-
-
-def _seen(looks: Iterable[tuple[NamedFile, Look]]) -> Iterator[tuple[NamedFile, Look]]:
-    try:
-        yield from looks
-    except BadPartitionsError as error:
-        if len(error.partitions) > 1:
-            raise
-        raise DataError(next(iter(error.partitions.values()))) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The rows of a range in one file.
-
-    Attributes
-    ----------
-    file
-        The file.
-    form, packed
-        The form of its rows, and whether it is compressed.
-    byte, skip
-        The offset at which to start reading, and how many lines to skip there.
-    first, count
-        The number of rows of the file before the range, and of those in it.
-    """
-
-    file: NamedFile
-    form: Form
-    packed: bool
-    byte: int
-    skip: int
-    first: int
-    count: int
-
-    def rows(self, fields: Sequence[str] = ()) -> Iterator[list[Any]]:
-        """Yield the rows in lists of any length: lines of text, or records with some fields.
-
-        Raises
-        ------
-        DataError
-            If they cannot be read, or are no longer all there.
-        """
-        found = 0
-        for rows in self._records(fields) if self.form == "parquet" else self._lines():
-            found += len(rows)
-            yield rows
-        if found != self.count:
-            raise self.file.changed()
-
-    def digest(self) -> bytes:
-        """Return a hash of the rows."""
-        if self.form != "parquet":
-            return digest_of(self._own())
-        records = (repr([row.record for row in rows]) for rows in self._records(()))
-        return digest_of((0, text.encode("utf-8", "surrogatepass")) for text in records)
-
-    def content(self) -> bytes:
-        """Return the lines as they are."""
-        return b"".join(block for _, block in self._own())
-
-    def _records(self, fields: Sequence[str]) -> Iterator[list[Any]]:
-        self.file.check_unchanged()
-        return parquet_rows(self.file.path, self.file.name, fields, self.first, self.count)
-
-    def _lines(self) -> Iterator[list[Any]]:
-        number = self.first
-        for lines in lines_of_blocks(self._own(), self.file.name, decode_lines, number):
-            yield lines if self.form == "text" else json_rows(lines, self.file.name, number)
-            number += len(lines)
-
-    def _own(self) -> Iterator[tuple[int, bytes]]:
-        blocks = self.file.blocks(self.byte, packed=self.packed)
-        return own_lines(blocks, self.byte, self.skip, self.count, self.file.changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,13 +303,11 @@ class LineRange:
         """Yield the parts of the range; ``stream`` is the corpus."""
         # A worker that reads many ranges must not keep copies of all tables.
         places.keep_copies([span.file.path for spans in self.spans for span in spans])
-        columns = [_rows(spans, fields) for spans, fields in zip(self.spans, stream.fields, strict=True)]
+        columns = [
+            chain.from_iterable(map(methodcaller("rows", fields), spans))  # a generator would take the last fields
+            for spans, fields in zip(self.spans, stream.fields, strict=True)
+        ]
         return stream.parts(columns, self.first)
-
-
-def _rows(spans: Sequence[Span], fields: Sequence[str]) -> Iterator[list[Any]]:
-    for span in spans:
-        yield from span.rows(fields)
 
 
 def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
@@ -558,8 +317,8 @@ def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
     those of the one with the fewest files, so that hardly any file is unpacked more than twice.
     """
     end = columns[0].rows
-    packed = [column for column in columns if column.packed]
-    bounds = [*range(0, end, rows), end] if not packed else _bounds(min(packed, key=_file_count), rows)
+    packed = sorted((column for column in columns if column.packed), key=lambda column: len(column.files))
+    bounds = _bounds(packed[0], rows) if packed else [*range(0, end, rows), end]
     return [
         LineRange(first, last - first, tuple(spans(column, first, last) for column in columns))
         for first, last in pairwise(bounds)
@@ -576,13 +335,8 @@ def spans(column: CountedColumn, first: int, last: int) -> tuple[Span, ...]:
             break
         begin, end = max(first - start, 0), min(last - start, file.rows)
         if begin < end:
-            byte, skip = file.begin(begin)
-            found.append(Span(file.file, column.form, file.look.packed, byte, skip, begin, end - begin))
+            found.append(file.span(begin, end - begin))
     return tuple(found)
-
-
-def _file_count(column: CountedColumn) -> int:
-    return len(column.files)
 
 
 def _bounds(column: CountedColumn, rows: int) -> list[int]:
@@ -592,8 +346,6 @@ def _bounds(column: CountedColumn, rows: int) -> list[int]:
             bounds.append(start)
     return [*bounds, column.rows]
 
-
-Some = TypeVar("Some")
 
 PART: Final = 65_536
 """Segments of a part; sums run over chunks of this size anyway."""
@@ -720,7 +472,7 @@ class LineStream:
         """Yield parts, given the rows of each of `paths` and the number of rows before them."""
         names, weight_names = [name_of(path) for path in self.references], [name_of(path) for path in self.weights]
         forms: Sequence[Form] = self.forms or ["text"] * len(columns)
-        for batches in zip(*(batched_lines(blocks, PART) for blocks in columns), strict=True):
+        for batches in zip(*(in_batches(blocks, PART) for blocks in columns), strict=True):
             given = batches[: len(names)]
             weights = batches[len(names) : len(names) + len(weight_names)]
             texts = batches[len(names) + len(weight_names) :]
@@ -761,22 +513,9 @@ class LineStream:
                 )
 
 
-def batched_lines(blocks: Iterable[list[Some]], size: int) -> Iterator[list[Some]]:
-    """Regroup lists of rows into lists of ``size``, the last one shorter."""
-    waiting: list[Some] = []
-    for block in blocks:
-        waiting.extend(block)
-        whole = len(waiting) // size * size
-        for start in range(0, whole, size):
-            yield waiting[start : start + size]
-        del waiting[:whole]
-    if waiting:
-        yield waiting
-
-
 def _have_weights(span: Span) -> bool:
     """Return whether a record of references has a field for a weight or ratings, even if it is null."""
-    if span.form == "parquet":
+    if span.file.form == "parquet":
         return any(has_weights(row.record) for rows in span.rows(REFERENCE_FIELDS) for row in rows)
     return any(map(json_has_weights, span.content().split(b"\n")))
 
@@ -788,13 +527,10 @@ def worth_streaming(references: Sequence[PathLike], others: Sequence[PathLike]) 
         return False
     if any(map(places.is_folder, paths)):
         return True
-    if not all(map(_is_text_name, paths)) or sum(map(places.byte_size, paths)) < WORTH_STREAMING:
+    named = [name_of(path) for path in paths]
+    if any(map(is_json_name, named)) or any(map(is_table_name, named)) or not all(map(places.is_file, paths)):
         return False
-    return all(map(_is_text, paths))
-
-
-def _is_text_name(path: PathLike) -> bool:
-    return not is_json_name(name_of(path)) and not is_table_name(name_of(path)) and places.is_file(path)
+    return sum(map(places.byte_size, paths)) >= WORTH_STREAMING and all(map(_is_text, paths))
 
 
 def _is_text(path: PathLike) -> bool:

@@ -10,11 +10,12 @@ import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels
 from trubleu.data.reference_files import check_storable
-from trubleu.errors import DataError, counted, nearest, shown, some
+from trubleu.errors import DataError, counted, nearest, shown
 from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers, table_writer
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
 from trubleu.files.paths import format_of, is_standard, name_of
+from trubleu.files.tables import check_lengths, find_required
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ SEGMENT_LABELS = (*SYSTEM_LABELS, "segment")
 #: A file with named columns may be without these.
 OPTIONAL = ("language_pair", "testset")
 
-_ALIASES = {"segment": ("item", "id"), "language_pair": ("lp", "langpair"), "testset": ("test_set",)}
+_ALIASES = {"segment": ("item", "id"), "language_pair": ("lp", "langpair")}
 _AT_ONCE = 1 << 10  # rows at once: they stay in the cache, and millions of strings never live together
 
 Row: TypeAlias = tuple[str, list[str], str]
@@ -89,34 +90,18 @@ def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str, labels: Sequen
     """Yield the rows of CSV or TSV whose first line names the columns."""
     line, header = next(rows, (1, []))
     titles = [title.strip().lower() for title in header]
-    columns = _columns(header, labels, f"{name}:{line}")
+    wanted = {label: _ALIASES.get(label, ()) for label in (*labels, "score")}
+    columns = find_required([*map(str.strip, header)], wanted, f"{name}:{line}", OPTIONAL)
     score = columns.pop("score")
     places = [columns.get(label) for label in labels]
     # What `trubleu score --format csv` prints holds several tables.
     kind = titles.index("table") if "table" in titles else None
-    wanted = "segments" if "segment" in labels else "scores"
+    table = "segments" if "segment" in labels else "scores"
     for number, row in rows:
         place = f"{name}:{number}"
         check_width(row, header, place)
-        if (kind is None or row[kind] == wanted) and row[score].strip():
+        if (kind is None or row[kind] == table) and row[score].strip():
             yield place, [row[index] if index is not None else "" for index in places], row[score]
-
-
-def _columns(header: Sequence[str], labels: Sequence[str], place: str) -> dict[str, int]:
-    """Return where each label and the score are; a label's own name goes before its other names."""
-    found: dict[str, int] = {}
-    titles = [title.strip().lower() for title in header]
-    for label in (*labels, "score"):
-        names = [label] if label in titles else [name for name in _ALIASES.get(label, ()) if name in titles]
-        if len(names) > 1:
-            raise DataError(f"{place}: both {' and '.join(names)} could be the {label}; call one of them {label}")
-        if not names and label not in OPTIONAL:
-            raise DataError(f"{place}: the column {label} must be there; columns found: {some(header)}")
-        for name in names:
-            if titles.count(name) > 1:
-                raise DataError(f"{place}: there are {titles.count(name)} columns {name}; leave only one of them")
-            found[label] = titles.index(name)
-    return found
 
 
 def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> dict[str, Any]:
@@ -288,10 +273,7 @@ class _Scores:
         where = place or numbered
         score = np.array(self.score, np.float64)
         columns = {label: _labels(getattr(self, label), len(score)) for label in self._LABELS}
-        lengths = {label: len(column) for label, column in columns.items()} | {"score": score.size}
-        if len(set(lengths.values())) > 1 or score.ndim != 1:
-            counts = ", ".join(f"{count} of {label}" for label, count in lengths.items())
-            raise DataError(f"{self.source}: columns differ in length ({counts}); give one value of each for a row")
+        check_lengths({**columns, "score": score if score.ndim == 1 else ()}, self.source)
         for label, column in columns.items():
             _check_names(column, label, where)
             object.__setattr__(self, label, column)  # the way into a frozen dataclass

@@ -421,7 +421,7 @@ def match_systems(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     names = list(dict.fromkeys(names))
     unused = dict.fromkeys(known)
     found: dict[str, str] = {}
-    for fits in (_equal, _equal_stems, _up_to_a_dot):
+    for fits in (str.__eq__, lambda one, other: _system_stem(one) == _system_stem(other), _up_to_a_dot):
         matches = _matches([name for name in names if name not in found], list(unused), fits)
         found |= matches
         for system in matches.values():
@@ -452,14 +452,6 @@ def _matches(names: list[str], known: list[str], fits: Callable[[str, str], bool
 
 def _system_stem(name: str) -> str:
     return next((name.removesuffix(ending) for ending in _SYSTEM_ENDINGS if name.endswith(ending)), name)
-
-
-def _equal(name: str, system: str) -> bool:
-    return name == system
-
-
-def _equal_stems(name: str, system: str) -> bool:
-    return _system_stem(name) == _system_stem(system)
 
 
 def _up_to_a_dot(name: str, system: str) -> bool:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
-from trubleu.errors import CountedWarning, DataError, counted, nearest, shown, some
+from trubleu.errors import CountedWarning, DataError, counted, nearest, shown
 from trubleu.files.delimited import (
     check_width,
-    delimited_rows,
     finite,
     finite_numbers,
     guarded,
@@ -24,7 +23,8 @@ from trubleu.files.delimited import (
     whole,
 )
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
-from trubleu.files.paths import format_of, format_to_write, name_of
+from trubleu.files.paths import format_to_write, name_of
+from trubleu.files.tables import check_lengths, find_required, table_rows
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -231,10 +231,7 @@ class Rankings:
         """
         given = {"segment": segment, "system_a": system_a, "rank_a": rank_a, "system_b": system_b, "rank_b": rank_b,
                  "judge": judge, "ranking": ranking, "language_pair": language_pair}  # fmt: skip
-        lengths = {name: len(column) for name, column in given.items() if column is not None}
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
-            raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a row")
+        check_lengths(given, source)
         blank = [""] * len(segment)
         columns: dict[str, Any] = {
             **given,
@@ -280,10 +277,7 @@ class Rankings:
         """
         name = name_of(path)
         with open_bytes(path) as stream:
-            lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
-            first = next(lines, "")
-            form = format_of(name) or ("tsv" if "\t" in first else "csv")
-            return _read(chain([first], lines), name, "\t" if form == "tsv" else ",")
+            return _read(table_rows(stream, name), name)
 
     def write(self, path: PathLike) -> None:
         """Write a CSV or TSV file for `read`; it appears whole or not at all.
@@ -439,44 +433,33 @@ class _Gathered:
         return _compacted(everything, ranked)
 
 
-def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
-    rows = delimited_rows(lines, name, delimiter)
-    line, header = next(rows, (1, []))
+def _read(rows: Iterator[tuple[str, list[str]]], name: str) -> Rankings:
+    first, header = next(rows, ("", []))
     if not header:
         raise DataError(f"{name} is empty; its first line must name the columns {', '.join(COLUMNS)}")
-    places = _places(header, f"{name}:{line}")
+    positions = _places(header, first)
     gathered = _Gathered(name)
     while piece := list(islice(rows, _AT_ONCE)):
-        numbers, cells = zip(*piece, strict=True)
-        for number, row in piece:
-            check_width(row, header, f"{name}:{number}")
-
-        def place(row: int, numbers: Sequence[int] = numbers) -> str:
-            return f"{name}:{numbers[row]}"
-
+        places, cells = zip(*piece, strict=True)
+        for place, row in piece:
+            check_width(row, header, place)
         columns = list(zip(*cells, strict=True))
-        source, target, *others = (columns[index] for index in places)
+        source, target, *others = (columns[index] for index in positions)
         for languages in (source, target):
             if "" in languages:
-                raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
+                raise DataError(f"{places[languages.index('')]}: the language is empty; every line names two")
         pairs = list(map("-".join, zip(source, target, strict=True)))
         names = [list(map(unguarded, column)) for column in others]
-        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), place)
+        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), places.__getitem__)
     return gathered.rankings()
 
 
 def _places(header: Sequence[str], place: str) -> list[int]:
     """Return where each of the columns is."""
-    titles = [title.strip().lower() for title in header]
-    if "system3id" in titles:
+    titles = [title.strip() for title in header]
+    if any(title.lower() == "system3id" for title in titles):
         raise DataError(
             f"{place}: lines of this file rank more than two systems (there is a column system3Id); "
             "write one line for each pair of them"
         )
-    if missing := [column for column in COLUMNS if column.lower() not in titles]:
-        columns = "column" if len(missing) == 1 else "columns"
-        raise DataError(f"{place}: the {columns} {', '.join(missing)} must be there; columns found: {some(header)}")
-    for column in COLUMNS:
-        if (count := titles.count(column.lower())) > 1:
-            raise DataError(f"{place}: there are {count} columns {column}; leave only one of them")
-    return [titles.index(column.lower()) for column in COLUMNS]
+    return list(find_required(titles, dict.fromkeys(COLUMNS, ()), place).values())

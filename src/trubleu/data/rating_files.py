@@ -15,7 +15,7 @@ from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet, table_of, write_parquet
 from trubleu.files.paths import format_of, format_to_write, name_of
-from trubleu.files.tables import Table, find_fields, read_table, table_rows, tell_fields, text_rows
+from trubleu.files.tables import Table, check_titles, find_fields, read_table, table_rows, tell_fields, text_rows
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
 
@@ -142,9 +142,7 @@ def find_columns(
                 f"{place}: the column {field} must be there; columns found: {some(titles)}; say which it is: "
                 f"--columns {field}=TITLE"
             )
-    for title in layout.wanted():
-        if titles.count(title) > 1:
-            raise DataError(f"{place}: there are {titles.count(title)} columns {title}; leave only one of them")
+    check_titles(titles, layout.wanted(), place)
     return layout
 
 

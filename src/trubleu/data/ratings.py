@@ -26,6 +26,7 @@ from trubleu.errors import DataError, Notice, UsageError, counted, nearest, show
 from trubleu.files.delimited import comma_hint
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import base_name
+from trubleu.files.tables import check_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -212,11 +213,7 @@ class Ratings:
             return f"{self.source}: row {row + 1}"
 
         where = place or numbered
-        columns = [getattr(self, name) for name in FIELDS]
-        lengths = {name: len(column) for name, column in zip(FIELDS, columns, strict=True) if column is not None}
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
-            raise DataError(f"{self.source}: columns differ in length ({counts}); give one value of each for a rating")
+        check_lengths({name: getattr(self, name) for name in FIELDS}, self.source, "rating")
         if self.scale is not None:
             check_scale(self.scale)
         checked = {

@@ -1,7 +1,6 @@
 """Files of triples: parsers of JSON lines, TSV, CSV, Excel and Parquet, and ranges of rows.
 
-A survey of a file's blocks makes it possible to read ranges of rows independently. Workers survey stretches of files in
-any order. Compressed files are not surveyed, as they can only be read from the beginning.
+Ranges of rows are those of `trubleu.files.ranges`. Compressed files, CSV and Excel are read from the beginning.
 """
 
 from __future__ import annotations
@@ -9,35 +8,25 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from trubleu.data.reference_files import REFERENCE_TITLES, context_field, id_field
 from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
-from trubleu.files import ranges
-from trubleu.files.compression import is_packed
 from trubleu.files.delimited import check_width, unguarded
 from trubleu.files.jsonl import kind_of, parse_object
-from trubleu.files.lines import LineReader, opened, size_of
-from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, scan_parquet
-from trubleu.files.paths import (
-    absolute,
-    base_name,
-    first_bytes,
-    format_of,
-    keep_copies,
-    labels,
-    local_copy,
-    open_binary,
-    reading,
-)
-from trubleu.files.ranges import LineCount, LineIndex, SourceFile, count_lines
-from trubleu.files.tables import find_fields, plain_title, table_rows, tell_fields
+from trubleu.files.lines import LineReader, in_batches, opened, size_of
+from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, open_parquet
+from trubleu.files.paths import base_name, first_bytes, format_of
+from trubleu.files.ranges import SourceFile
+from trubleu.files.tables import check_titles, find_fields, plain_title, table_rows, tell_fields
+from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from trubleu.files.lines import Size
     from trubleu.files.paths import PathLike
+    from trubleu.files.ranges import Span
 
     Columns = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
     ToRecord = Callable[[Any, str], Mapping[str, Any] | None]
@@ -196,9 +185,7 @@ class TsvLayout:
         if columns is not None and not said:
             return cls(tuple(columns), header)
         if header or said:
-            for title in cells:
-                if cells.count(title) > 1 and plain_title(title) in FIELDS:
-                    raise DataError(f"{name}:1: there are {cells.count(title)} columns {title}; leave only one of them")
+            check_titles(cells, (title for title in cells if plain_title(title) in FIELDS), f"{name}:1")
             found = find_fields(cells, TITLES, said, f"{name}:1")
             if "message" in found and "response" in found:
                 if tell:
@@ -326,12 +313,7 @@ class ParquetTriples:
 
     def __init__(self, source: PathLike | bytes, name: str) -> None:
         self._name = name
-        with reading(name):
-            file = source if isinstance(source, bytes) else local_copy(source)
-        with damage_named(name) as self._polars:
-            self._lazy = scan_parquet(file, name)
-            schema = self._lazy.collect_schema()
-            self.height = int(self._lazy.select(self._polars.len()).collect().item())
+        self._lazy, schema, self.height = open_parquet(source, name)
         self._columns = [field for field in FIELDS if field in schema]
         self._check(schema)
 
@@ -369,7 +351,7 @@ class ParquetTriples:
         return _Opened(batches(), lambda row, _place: _one_turn(row), lambda number, _: f"{self._name}: row {number}")
 
     def _check(self, schema: Any) -> None:
-        polars = self._polars
+        polars = polars_module()
         texts = (polars.String, polars.Categorical, polars.Enum)
         for field in ("message", "response"):
             if field not in schema:
@@ -394,50 +376,49 @@ Form: TypeAlias = TsvLayout | Literal["jsonl", "parquet"]
 
 
 @dataclass(frozen=True, slots=True)
-class FilePart:
-    """A part of a file.
+class TripleFile(SourceFile):
+    """A file of triples.
 
     Attributes
     ----------
-    file
-        The number of the file, from 0.
-    path, name, label
-        The absolute path, and the names in messages and generated ids.
+    number
+        Which of the files it is, from 0.
+    label
+        Its name in generated ids.
+    columns, lenient
+        The columns of tables, if the user named them, and whether bad rows are skipped.
     """
 
-    file: int
-    path: str
-    name: str
-    label: str
+    number: int = 0
+    label: str = ""
+    columns: tuple[str, ...] | None = None
+    lenient: bool = False
+
+    def find_form(self) -> tuple[Form | None, int | None]:
+        """Return the form, and the number of rows of a Parquet file; None if it can only be read from the start.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, or is not what its name says.
+        UsageError
+            If its columns are not known.
+        """
+        if self.packed or format_of(self.name) in _READ_WHOLE:
+            return None, None
+        with opened(self.path, self.name) as (stream, _):
+            if is_parquet(stream, self.name):
+                check_parquet(stream, self.name)
+                return "parquet", ParquetTriples(self.path, self.name).height
+            try:
+                return _form_of_lines(LineReader(stream, self.name, lenient=self.lenient), self), None
+            except LayoutError as error:
+                raise UsageError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class TripleRange(FilePart):
-    """Consecutive rows of a file: all of them, unless they were counted before.
-
-    Attributes
-    ----------
-    first, count
-        The number of rows before, and of these rows; None for all that follow.
-    byte, skip
-        The offset at which to start reading, and how many lines to skip there.
-    form
-        The form of the file, if it was surveyed.
-    size
-        The approximate size of these rows in bytes.
-    """
-
-    first: int = 0
-    count: int | None = None
-    byte: int = 0
-    skip: int = 0
-    form: Form | None = None
-    size: int = 0
-
-    def __str__(self) -> str:
-        if self.count is None:
-            return self.name
-        return f"{self.name}, rows {self.first + 1:,} to {self.first + self.count:,}"
+def triple_file(part: Span) -> TripleFile:
+    """Return the file of some rows of triples."""
+    return cast("TripleFile", part.file)
 
 
 class _Opened(NamedTuple):
@@ -457,12 +438,11 @@ class _Opened(NamedTuple):
 
 
 def read_range(
-    part: TripleRange,
+    part: Span,
     rows: TripleRows,
     size: Size,
     *,
     passed: int = 0,
-    columns: Sequence[str] | None = None,
     tell: Callable[[int], object],
 ) -> Iterator[int]:
     """Add triples to ``rows``, and yield the number of rows read so far after every batch.
@@ -470,15 +450,13 @@ def read_range(
     Parameters
     ----------
     part
-        What to read.
+        Rows of a `TripleFile`.
     rows
         Takes the triples.
     size
         Maximum rows per batch; a function is called before each.
     passed
         How many rows of the range to skip without parsing them.
-    columns
-        The columns of tables, if the user named them.
     tell
         Called with the number of bytes read since the last call, unless the rows were counted.
 
@@ -489,64 +467,60 @@ def read_range(
     """
     reached, end = 0, part.first + passed
     with ExitStack() as stack:
-        source = (_open_whole if part.form is None else _open_part)(part, rows, size, passed, columns, stack)
+        file = triple_file(part)
+        if file.form is None:
+            source = _open_whole(file, rows, size, passed, stack)
+        else:
+            source = _open_part(part, file, rows, size, passed)
+        file.check_unchanged()  # after opening, as in `SourceFile.blocks`
         for batch in source.batches:
             header = source.header and end == 0
             rows.add(batch[header:], end + header, source.record, source.place)
             end += len(batch)
             yield end
-            if part.form is None:
+            if file.form is None:
                 at = source.position(end)
                 tell(at - reached)
                 reached = at
-        if part.form is None:
+        if file.form is None:
             tell((source.position(end) if source.size is None else source.size) - reached)
 
 
-def _open_part(
-    part: TripleRange, rows: TripleRows, size: Size, passed: int, _columns: Sequence[str] | None, stack: ExitStack
-) -> _Opened:
+def _open_part(part: Span, file: TripleFile, rows: TripleRows, size: Size, passed: int) -> _Opened:
     """Open a file whose rows were counted."""
-    if part.form == "parquet":
-        return ParquetTriples(part.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
-    stack.enter_context(reading(part.name))
-    stream = stack.enter_context(open_binary(part.path))
-    stream.seek(part.byte)
-    number = part.first - part.skip
-    reader = LineReader(stream, part.name, lenient=rows.skip_bad, offset=part.byte, number=number)
-    return _lines(reader, part, size, passed, part.form)
+    if file.form == "parquet":
+        return ParquetTriples(file.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
+    return _lines(in_batches(part.after(passed).lines(lenient=rows.skip_bad), size), file, file.form)
 
 
-def _open_whole(
-    part: TripleRange, rows: TripleRows, size: Size, passed: int, columns: Sequence[str] | None, stack: ExitStack
-) -> _Opened:
-    """Open a file that was not surveyed."""
-    stream, raw = stack.enter_context(opened(part.path, rows.name))
+def _open_whole(file: TripleFile, rows: TripleRows, size: Size, passed: int, stack: ExitStack) -> _Opened:
+    """Open a file that was not surveyed, or can only be read from the start."""
+    stream, raw = stack.enter_context(opened(file.path, rows.name))
     if is_parquet(stream, rows.name):
         check_parquet(stream, rows.name)
         # Slices need the file itself, unless it is compressed or a pipe.
-        plain = raw is not None and first_bytes(part.path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
+        plain = raw is not None and first_bytes(file.path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
         whole = None if plain else stream.read()
-        table = ParquetTriples(part.path if whole is None else whole, rows.name)
-        total = (size_of(part.path) or 0) if whole is None else len(whole)
+        table = ParquetTriples(file.path if whole is None else whole, rows.name)
+        total = (size_of(file.path) or 0) if whole is None else len(whole)
         source = table.rows(size, passed, rows.contexts)
         return source._replace(position=lambda end: total * end // table.height, size=total)
     if format_of(rows.name) in _READ_WHOLE:
         cells = table_rows(stream, rows.name)
         first = next(cells, ("", ["message", "response"]))
-        layout = _layout(first[1], columns, rows.name, titled=True)
+        layout = _layout(first[1], file, titled=True)
         batches = _in_batches(islice(chain([first], cells) if first[0] else cells, passed, None), size)
-        total = size_of(part.path) or 0
+        total = size_of(file.path) or 0
         return _Opened(batches, layout.of_cells, lambda _, row: row[0], layout.header, lambda _end: 0, total)
     reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
-    source = _lines(reader, part, size, passed, _form_of_lines(reader, rows.name, columns))
+    form = _form_of_lines(reader, file)
+    source = _lines(reader.batches(size, passed), file, form)
     return source._replace(position=lambda _end: reader.taken if raw is None else raw.tell())
 
 
-def _lines(reader: LineReader, part: TripleRange, size: Size, passed: int, form: Form | None) -> _Opened:
-    batches = reader.batches(size, part.skip + passed, None if part.count is None else part.count - passed)
+def _lines(batches: Iterator[list[Any]], file: TripleFile, form: Form) -> _Opened:
     header, record = (form.header, form.of_line) if isinstance(form, TsvLayout) else (False, _json_record)
-    return _Opened(batches, record, lambda number, _line: f"{part.name}:{number}", header)
+    return _Opened(batches, record, lambda number, _line: f"{file.name}:{number}", header)
 
 
 def _in_batches(rows: Iterable[Any], size: Size) -> Iterator[list[Any]]:
@@ -555,193 +529,18 @@ def _in_batches(rows: Iterable[Any], size: Size) -> Iterator[list[Any]]:
         yield batch
 
 
-def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: bool) -> tuple[Form, int | None] | None:
-    """Return the form of a file, and its number of rows if it states it; None if it can only be read from the start.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or is not what its name says.
-    LayoutError
-        If its columns are not known.
-    """
-    with reading(name):
-        if format_of(name) in _READ_WHOLE or is_packed(first_bytes(path, 4)):
-            return None
-    with opened(path, name) as (stream, _):
-        if is_parquet(stream, name):
-            check_parquet(stream, name)
-            return "parquet", ParquetTriples(path, name).height
-        return _form_of_lines(LineReader(stream, name, lenient=lenient), name, columns), None
-
-
-def _form_of_lines(reader: LineReader, name: str, columns: Sequence[str] | None) -> Form:
-    form, first = format_of(name), reader.first()
+def _form_of_lines(reader: LineReader, file: TripleFile) -> Form:
+    form, first = format_of(file.name), reader.first()
     if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
         return "jsonl"
-    layout = _layout(first.split("\t"), columns, name)
+    layout = _layout(first.split("\t"), file)
     if layout.guessed_id:
-        check_ids(reader.head(LOOKED_AT), name)
+        check_ids(reader.head(LOOKED_AT), file.name)
     return layout
 
 
-def _layout(first: Sequence[str], columns: Sequence[str] | None, name: str, *, titled: bool = False) -> TsvLayout:
+def _layout(first: Sequence[str], file: TripleFile, *, titled: bool = False) -> TsvLayout:
     try:
-        return TsvLayout.of(first, columns, name, titled=titled)
+        return TsvLayout.of(first, file.columns, file.name, titled=titled)
     except DataError as error:
         raise LayoutError(str(error)) from error
-
-
-FILES_AT_ONCE: Final = 256
-"""Maximum number of small files per survey task; together they are not larger than a stretch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch(FilePart):
-    """Consecutive blocks of a file.
-
-    Attributes
-    ----------
-    start, size, whole
-        Their offset and size, and the size of the file, in bytes.
-    columns, lenient
-        The columns of tables, if the user named them, and whether bad rows are skipped.
-    """
-
-    start: int
-    size: int
-    whole: int
-    columns: tuple[str, ...] | None
-    lenient: bool
-
-    def __str__(self) -> str:
-        return self.name if self.size == self.whole else f"{self.name} from byte {self.start:,}"
-
-
-@dataclass(frozen=True, slots=True)
-class Stretches:
-    """A survey task: a stretch of a large file, or several small files."""
-
-    each: tuple[Stretch, ...]
-
-    def __str__(self) -> str:
-        return some(self.each, 3)
-
-    @property
-    def size(self) -> int:
-        """Size in bytes."""
-        return sum(stretch.size for stretch in self.each)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The survey of a stretch.
-
-    Attributes
-    ----------
-    lines
-        The line counts of its blocks.
-    form, rows
-        The form of the file, and the number of rows that it states; only for the first stretch. A file without a form
-        can only be read from the start.
-    refusal
-        Why the file cannot be read with these options; empty if it can.
-    """
-
-    lines: LineCount
-    form: Form | None = None
-    rows: int | None = None
-    refusal: str = ""
-
-
-def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | None, skip_bad: bool) -> list[Stretch]:
-    """Split files, given with their sizes, into stretches; an empty file is one stretch."""
-    called = labels([name for name, _ in files])
-    return [
-        Stretch(number, absolute(name), name, called[number], start, some_of_it, size, columns, skip_bad)
-        for number, (name, size) in enumerate(files)
-        for start, some_of_it in ranges.pieces(size)
-    ]
-
-
-def together(found: Iterable[Stretch]) -> list[Stretches]:
-    """Group consecutive stretches that are whole, small files."""
-    step = ranges.BLOCK * ranges.BLOCKS_A_PIECE
-    groups: list[list[Stretch]] = []
-    room = 0  # bytes that fit into the last group
-    for stretch in found:
-        small = stretch.size == stretch.whole <= room
-        if not groups or not small or len(groups[-1]) == FILES_AT_ONCE:
-            groups.append([])
-            room = step if stretch.size == stretch.whole else 0
-        groups[-1].append(stretch)
-        room -= stretch.size
-    return [Stretches(tuple(group)) for group in groups]
-
-
-def look(stretches: Stretches, _state: None = None) -> tuple[Look, ...]:
-    """Survey stretches of files.
-
-    Raises
-    ------
-    DataError
-        If one cannot be read, or is not what its name says.
-    """
-    return tuple(_look(stretch) for stretch in stretches.each)
-
-
-def _look(stretch: Stretch) -> Look:
-    found = count_lines(SourceFile(stretch.path, stretch.name), stretch.start, stretch.size)
-    if stretch.start:
-        return Look(found)
-    keep_copies([stretch.path])
-    try:
-        known = form_of(stretch.path, stretch.name, stretch.columns, lenient=stretch.lenient)
-    except LayoutError as error:
-        return Look(found, refusal=str(error))
-    return Look(found) if known is None else Look(found, *known)
-
-
-class SurveyedFile:
-    """A file whose stretches were all surveyed.
-
-    Parameters
-    ----------
-    looks
-        The survey of each stretch, in order.
-
-    Attributes
-    ----------
-    rows
-        Number of rows; None if the file can only be read from the start.
-    number
-        The number of the file, from 0.
-    size
-        Its bytes.
-    """
-
-    def __init__(self, looks: Sequence[tuple[Stretch, Look]]) -> None:
-        self._stretch, first = looks[0]
-        self._form = first.form
-        self._index = LineIndex([each.lines for _, each in looks], whole=first.form in (None, "parquet"))
-        self.number = self._stretch.file
-        self.size = self._stretch.whole
-        self.rows: int | None = None
-        if first.form is not None:
-            self.rows = self._index.rows if first.rows is None else first.rows
-
-    def whole(self) -> TripleRange:
-        """Return the whole file, with uncounted rows."""
-        where = self._stretch
-        return TripleRange(where.file, where.path, where.name, where.label, size=self.size)
-
-    def some(self, first: int, count: int) -> TripleRange:
-        """Return a range of rows of a file whose rows were counted."""
-        where, rows = self._stretch, self.rows or 1
-        begin, skip = (0, 0) if self._form in (None, "parquet") else self._index.begin(first)
-        size = self.size * (first + count) // rows - self.size * first // rows
-        return TripleRange(where.file, where.path, where.name, where.label, first, count, begin, skip, self._form, size)
-
-    def content(self, part: TripleRange) -> list[int]:
-        """Return the checksums of the blocks that hold the rows of a range."""
-        return self._index.content(part.first, part.count)

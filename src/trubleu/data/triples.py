@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.data.reference_files import check_storable
-from trubleu.data.triple_formats import FIELDS, TripleRange, TripleRows, TsvLayout, checked_columns, read_range
+from trubleu.data.triple_formats import FIELDS, TripleFile, TripleRows, TsvLayout, checked_columns, read_range
 from trubleu.errors import CountedWarning, DataError, UsageError, shown
 from trubleu.files import paths as places
 from trubleu.files.compression import SUFFIXES
@@ -31,6 +31,7 @@ from trubleu.files.paths import (
     name_of,
     reading,
 )
+from trubleu.files.ranges import Span
 from trubleu.files.tables import is_table_name, table_titles
 from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.optional_deps import polars_module
@@ -404,8 +405,8 @@ class TripleFiles:
             passed = start[1] if number == start[0] else 0
             rows = TripleRows(name_of(path), self.labels[number], contexts=contexts, skip_bad=self.skip_bad)
             bad, empty = self.bad, self.empty
-            part = TripleRange(number, path, rows.name, self.labels[number])
-            for end in read_range(part, rows, size, passed=passed, columns=self.columns, tell=tell):
+            file = TripleFile(path, rows.name, number=number, label=self.labels[number], columns=self.columns)
+            for end in read_range(Span(file), rows, size, passed=passed, tell=tell):
                 self.bad, self.empty = bad + rows.bad, empty + rows.empty
                 yield TripleBatch(*rows.taken(), file=number, end=end)
 

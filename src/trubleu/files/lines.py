@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Size = int | Callable[[], int]
 
 Text = TypeVar("Text", str, "str | None")
+Some = TypeVar("Some")
 
 MAX_LINE = "TRUBLEU_MAX_LINE"
 _MEGABYTES = 64  # limit for a line that spans several blocks
@@ -311,8 +312,6 @@ class LineReader:
         The file, and what messages call it.
     lenient
         Whether a line that is not UTF-8 becomes None instead of an error.
-    offset, number
-        How many bytes and lines of the file lie before what the stream gives.
 
     Attributes
     ----------
@@ -320,12 +319,10 @@ class LineReader:
         How many bytes have been read.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, *, lenient: bool, offset: int = 0, number: int = 0) -> None:
+    def __init__(self, stream: BinaryIO, name: str, *, lenient: bool) -> None:
         self._stream = stream
         self._name = name
-        self._lenient = lenient
-        self._offset = offset
-        self._number = number
+        self._decoded: Callable[[bytes, str, int, int], list[Line]] = decode_leniently if lenient else _decode
         self._ready: list[bytes] = []
         self.taken = 0
 
@@ -346,11 +343,11 @@ class LineReader:
             if more := block.count(b"\n"):
                 pieces.joined(b"")
             else:
-                pieces.add(block, self._number + ends)
+                pieces.add(block, ends)
             ends += more
         return b"".join(self._ready).split(b"\n", count)[:count]
 
-    def batches(self, size: Size, passed: int, count: int | None = None) -> Iterator[list[Line]]:
+    def batches(self, size: Size, passed: int) -> Iterator[list[Line]]:
         """Skip ``passed`` lines and yield the rest in lists of ``size`` (the last may be shorter).
 
         Parameters
@@ -359,28 +356,14 @@ class LineReader:
             How many lines a list has; a function is asked before each.
         passed
             How many lines to pass over.
-        count
-            How many lines to read, all that follow if left out. What comes after them is not looked at.
 
         Raises
         ------
         DataError
-            If a line is not UTF-8, or there are fewer lines than are to be passed over or read.
+            If a line is not UTF-8, or there are fewer lines than are to be passed over.
         """
-        room = size if callable(size) else lambda: size
-        waiting: list[Line] = []
-        begin = 0
-        for lines in self._lines(passed, count):
-            waiting, begin = (waiting[begin:] + lines if begin < len(waiting) else lines), 0
-            while begin + (step := room()) <= len(waiting):
-                yield waiting[begin : begin + step]
-                begin += step
-        if begin < len(waiting):
-            yield waiting[begin:]
-
-    def _lines(self, passed: int, left: int | None) -> Iterator[list[Line]]:
-        own = own_lines(self._blocks(), self._offset, passed, left, self._short)
-        return lines_of_blocks(own, self._name, self._decoded, self._number + passed)
+        own = own_lines(self._blocks(), 0, passed, None, self._short)
+        return in_batches(lines_of_blocks(own, self._name, self._decoded, passed), size)
 
     def _short(self) -> DataError:
         return DataError(
@@ -398,20 +381,39 @@ class LineReader:
         self.taken += len(block)
         return block
 
-    def _decoded(self, data: bytes, name: str, offset: int, number: int) -> list[Line]:
+
+def _decode(data: bytes, name: str, offset: int, number: int) -> list[Line]:
+    return list(decode_lines(data, name, offset, number))
+
+
+def in_batches(lists: Iterable[list[Some]], size: Size) -> Iterator[list[Some]]:
+    """Regroup lists into lists of ``size``, the last one shorter; a function is asked for the size of each."""
+    room = size if callable(size) else lambda: size
+    waiting: list[Some] = []
+    begin = 0
+    for some in lists:
+        waiting, begin = (waiting[begin:] + some if begin < len(waiting) else some), 0
+        while begin + (step := room()) <= len(waiting):
+            yield waiting[begin : begin + step]
+            begin += step
+    if begin < len(waiting):
+        yield waiting[begin:]
+
+
+def decode_leniently(data: bytes, name: str, offset: int, number: int) -> list[Line]:
+    """Split bytes as `decode_lines` does; a line that is not UTF-8 becomes None."""
+    try:
+        return list(decode_lines(data, name, offset, number))
+    except DataError:
+        pass
+    lines: list[Line] = []
+    for line in data.removesuffix(b"\n").split(b"\n"):
         try:
-            return list(decode_lines(data, name, offset, number))
+            lines += decode_lines(line, name, offset, number) or [""]
         except DataError:
-            if not self._lenient:
-                raise
-        lines: list[Line] = []
-        for line in data.removesuffix(b"\n").split(b"\n"):
-            try:
-                lines += decode_lines(line, name, offset, number) or [""]
-            except DataError:
-                lines.append(None)
-            offset += len(line) + 1
-        return lines
+            lines.append(None)
+        offset += len(line) + 1
+    return lines
 
 
 def newlines_in(block: bytes) -> int:

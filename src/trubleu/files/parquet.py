@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, shown
-from trubleu.files.paths import format_of
-from trubleu.files.tables import FRAME, Table
+from trubleu.files.paths import format_of, local_copy, reading
+from trubleu.files.tables import FRAME, Table, check_titles
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 
@@ -57,9 +57,7 @@ def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Tabl
         return Table(source, tuple(frame.columns), columns, frame.height)
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         names = [name for name in frame.columns if isinstance(name, str)]
-        for name in wanted:
-            if names.count(name) > 1:
-                raise DataError(f"{source}: there are {names.count(name)} columns {name}; leave only one of them")
+        check_titles(names, wanted, source)
         columns = {name: _pandas_values(frame[name]) for name in names if name in wanted}
         return Table(source, tuple(map(str, frame.columns)), columns, len(frame))
     hint = "; call its collect() first" if polars is not None and isinstance(frame, polars.LazyFrame) else ""
@@ -132,6 +130,21 @@ def scan_parquet(source: Path | bytes, name: str) -> pl.LazyFrame:
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     lazy: pl.LazyFrame = polars_module().scan_parquet(file, glob=False, hive_partitioning=False)
     return lazy
+
+
+def open_parquet(source: PathLike | bytes, name: str) -> tuple[pl.LazyFrame, pl.Schema, int]:
+    """Open a Parquet file, or its bytes; return it with its columns and its number of rows.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is damaged.
+    """
+    with reading(name):
+        file = source if isinstance(source, bytes) else local_copy(source)
+    with damage_named(name) as polars:
+        lazy = scan_parquet(file, name)
+        return lazy, lazy.collect_schema(), int(lazy.select(polars.len()).collect().item())
 
 
 @contextmanager

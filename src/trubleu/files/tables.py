@@ -18,7 +18,7 @@ from trubleu.files.paths import base_name, format_of, name_of
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
     from trubleu.files.paths import Format, PathLike
 
@@ -211,8 +211,7 @@ def read_table(rows: Iterator[tuple[str, list[str]]], name: str) -> Table:
     titles = tuple(title.strip().removeprefix("\ufeff") for title in header)
     if not titles:
         raise DataError(f"{name} is empty; its first line must name the columns")
-    if repeated := [title for title in titles if titles.count(title) > 1 and title]:
-        raise DataError(f"{place}: there are {titles.count(repeated[0])} columns {repeated[0]}; leave only one of them")
+    check_titles(titles, filter(None, titles), place)
     cells, places = [], []
     for where, row in rows:
         check_width(row, titles, where)
@@ -295,8 +294,9 @@ def find_fields(
     for field, names in synonyms.items():
         if field in found:
             continue
-        called = {field, *names}
-        meant = [field] if field in free else [title for title in dict.fromkeys(free) if plain_title(title) in called]
+        meant = [field] if field in free else []
+        for called in ([plain_title(field)], [field, *names]):
+            meant = meant or [title for title in dict.fromkeys(free) if plain_title(title) in called]
         if len(meant) > 1:
             raise DataError(
                 f"{place}: the columns {' and '.join(meant)} could both be the {field}; rename one of them to {field}"
@@ -309,6 +309,42 @@ def find_fields(
         if field not in found and (these := [title for title in free if re.fullmatch(pattern, plain_title(title))]):
             found[field] = tuple(these)
     return found
+
+
+def check_titles(titles: Sequence[str], wanted: Iterable[str], place: str) -> None:
+    """Raise an error if a column that is wanted is there twice."""
+    for title in wanted:
+        if titles.count(title) > 1:
+            raise DataError(f"{place}: there are {titles.count(title)} columns {title}; leave only one of them")
+
+
+def find_required(
+    titles: Sequence[str], synonyms: Mapping[str, Sequence[str]], place: str, optional: Sequence[str] = ()
+) -> dict[str, int]:
+    """Return the position of the column of each field, as `find_fields` matches them.
+
+    Raises
+    ------
+    DataError
+        If a field that is not optional has no column, or a column is there twice.
+    """
+    found = find_fields(titles, synonyms, None, place, option="")
+    if missing := [field for field in synonyms if field not in found and field not in optional]:
+        columns = "column" if len(missing) == 1 else "columns"
+        raise DataError(f"{place}: the {columns} {', '.join(missing)} must be there; columns found: {some(titles)}")
+    plain = [*map(plain_title, titles)]
+    for field, (title,) in found.items():
+        if (count := plain.count(plain_title(title))) > 1:
+            raise DataError(f"{place}: there are {count} columns {field}; leave only one of them")
+    return {field: titles.index(title) for field, (title,) in found.items()}
+
+
+def check_lengths(columns: Mapping[str, Sized | None], source: str, row: str = "row") -> None:
+    """Raise an error for columns that have not one value each for every row; None is a column that is not there."""
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
+        raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a {row}")
 
 
 def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeGuard
 
-from trubleu.data.triple_formats import Stretches, SurveyedFile, look, stretches, together
+from trubleu.data.triple_formats import TripleFile
 from trubleu.data.triples import Triple, TripleFiles, TripleList
 from trubleu.errors import (
     BadPartitionsError,
@@ -33,7 +33,7 @@ from trubleu.errors import (
 )
 from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
-from trubleu.files import paths
+from trubleu.files import paths, ranges
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import absolute, joined, name_of, unreadable
 from trubleu.files.writer import LOCK, locked
@@ -44,10 +44,9 @@ from trubleu.mining.manifest import (
     Manifest,
     SealedKind,
     Source,
-    altered,
     part_number,
     read_sealed,
-    texts,
+    record,
     write_sealed,
 )
 from trubleu.mining.shard_builder import (
@@ -65,7 +64,6 @@ from trubleu.text.unspaced import unsplit_message
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from trubleu.data.triple_formats import Look, Stretch
     from trubleu.data.triples import TripleSource
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
@@ -120,16 +118,7 @@ class Journal:
             If it is not what was written.
         """
         path = joined(folder, JOURNAL)
-        found, _ = read_sealed(path, KIND, key)
-        try:
-            found["options"] = IndexOptions.of(found["options"])
-            found["sources"] = texts(found["sources"])
-            journal = cls(**found)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise altered(path, KIND, "it has fields that cannot be") from None
-        if type(journal.base) is not str or not isinstance(journal.columns, str | None):
-            raise altered(path, KIND, "it has fields that cannot be")
-        return journal
+        return record(cls, read_sealed(path, KIND, key)[0], path, KIND)
 
     def check_same(self, now: Journal, way_out: str) -> None:
         """Raise an error when resuming with other options or files.
@@ -242,14 +231,10 @@ def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = Fal
                 paths.remove(paths.joined(path, name))
 
 
-def remove_all(path: str, *, made: bool) -> None:
-    """Remove the files of a failed build, and the folder if the build created it."""
-    remove_leftovers(path, ())
+def clear(path: str, manifest: Manifest | None) -> None:
+    """Remove everything that is not part of the index, the journal last: while it exists, the work is unfinished."""
+    remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
     paths.remove(paths.joined(path, JOURNAL))
-    if made and not paths.is_remote(path):
-        Path(path, LOCK).unlink(missing_ok=True)
-        with suppress(OSError):  # the folder holds other files
-            Path(path).rmdir()
 
 
 def finished_triples(path: str, key: bytes) -> int:
@@ -307,37 +292,55 @@ class _Spread:
             folder=absolute(folder),
             options=options,
             skip_bad=source.skip_bad,
-            columns=source.columns,
             key=key,
             tell=self._told.within if isinstance(reading.engine, InThisProcess) else None,
         )
 
-    def surveyed(self) -> list[SurveyedFile]:
+    def surveyed(self) -> list[ranges.FileIndex]:
         """Survey all files, and return the usable ones."""
         source = self._source
-        sizes = [(file, size or 0) for file, size in zip(source.files, source.sizes, strict=True)]
-        todo = stretches(sizes, columns=source.columns, skip_bad=source.skip_bad)
-        looks: dict[Stretch, Look] = {}
-        bad = self._looked(together(todo), looks)
-        if bad:  # one of several files may be bad
-            alone = [Stretches((stretch,)) for stretch in todo if stretch not in looks and str(stretch) not in bad]
-            bad |= self._looked(alone, looks) if alone else {}
-        files: list[list[Stretch]] = [[] for _ in sizes]
-        for stretch in todo:
-            files[stretch.file].append(stretch)
-            if stretch not in looks:
-                self._bad.setdefault(stretch.name, bad[str(stretch)])
-            elif looks[stretch].refusal:
-                raise DataError(looks[stretch].refusal)
-        whole = (file for file in files if file[0].name not in self._bad)
-        return [SurveyedFile([(stretch, looks[stretch]) for stretch in file]) for file in whole]
-
-    def _looked(self, todo: Sequence[Stretches], looks: dict[Stretch, Look]) -> dict[str, str]:
-        """Survey stretches of files, and return the errors of unreadable ones."""
+        files = [
+            TripleFile(
+                absolute(name),
+                name,
+                size=size or 0,
+                number=number,
+                label=source.labels[number],
+                columns=source.columns,
+                lenient=source.skip_bad,
+            )
+            for number, (name, size) in enumerate(zip(source.files, source.sizes, strict=True))
+        ]
         try:
-            with closing(self._engine.map(look, todo, progress=self._told.looked)) as results:
-                for found, seen in results:
-                    looks.update(zip(found.each, seen, strict=True))
+            return ranges.surveyed(files, self._looked, contents=True)
+        except UsageError as error:  # columns that are not known
+            raise DataError(str(error)) from error
+
+    def _looked(
+        self, _stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]
+    ) -> Iterator[tuple[Any, Any]]:
+        """Work on small files together, and note the unreadable ones."""
+        found: dict[Any, Any] = {}
+        bad = self._tried(function, ranges.grouped(things), found)
+        if bad:  # one of several files may be bad
+            alone = [ranges.Group((each,)) for each in things if each not in found and str(each) not in bad]
+            bad |= self._tried(function, alone, found) if alone else {}
+        for each in things:
+            if each in found:
+                yield each, found[each]
+            else:
+                file = each.file if isinstance(each, ranges.Piece) else each
+                self._bad.setdefault(file.name, bad[str(each)])
+
+    def _tried(
+        self, function: Callable[[Any, None], Any], groups: Sequence[ranges.Group], found: dict[Any, Any]
+    ) -> dict[str, str]:
+        """Add the results of groups to those that were found, and return the errors of unreadable ones."""
+        progress = self._told.looked if function is ranges.count else None
+        try:
+            with closing(self._engine.map(ranges.InGroups(function), groups, progress=progress)) as results:
+                for group, seen in results:
+                    found.update(zip(group.each, seen, strict=True))
         except BadPartitionsError as error:
             return dict(error.partitions)
         return {}
@@ -407,8 +410,8 @@ class _Progress:
         self._left = total
         self._within = 0
 
-    def looked(self, found: Stretches) -> None:
-        """Report that stretches of files were surveyed."""
+    def looked(self, found: ranges.Group) -> None:
+        """Report that lines were counted."""
         self._tell(found.size // LOOKING)
 
     def within(self, size: int) -> None:
@@ -564,16 +567,10 @@ def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None
     return journal, manifest
 
 
-def _tidy(path: str, manifest: Manifest | None) -> None:
-    """Remove everything that is not part of the index, the journal last: while it exists, the work is unfinished."""
-    remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
-    paths.remove(paths.joined(path, JOURNAL))
-
-
 def _finish(path: str, manifest: Manifest | None) -> None:
     """Complete a command that was stopped before its last step."""
     try:
-        _tidy(path, manifest)
+        clear(path, manifest)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -622,7 +619,7 @@ class _Work:
             manifest = self._manifest(made, bad, empty)
             manifest.write(self._path)
         with suppress(OSError):  # the index is complete; the next writer removes leftovers
-            _tidy(self._path, manifest)
+            clear(self._path, manifest)
         if bad:
             what = "rows with a missing or wrong field, skipped"
             warnings.warn(CountedWarning(what, bad), stacklevel=4)
@@ -639,7 +636,7 @@ class _Work:
         options, source = self.journal.options, self._source
         if are_files(source):
             spread = _Spread(self._path, source, options, self._reading, self._key)
-            return spread.made(Planner(spread.surveyed(), options, first=first, columns=source.columns))
+            return spread.made(Planner(spread.surveyed(), options, first=first))
         if not isinstance(self._reading.engine, InThisProcess):
             raise UsageError(
                 f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
@@ -720,7 +717,8 @@ class _Work:
         return checksum != (self._base.checksum if self._base else "")
 
     def _give_up(self) -> None:
-        if self._base is None:
-            remove_all(self._path, made=self._created)
-        else:
-            _tidy(self._path, self._base)
+        clear(self._path, self._base)
+        if self._created and not paths.is_remote(self._path):
+            Path(self._path, LOCK).unlink(missing_ok=True)
+            with suppress(OSError):  # the folder holds other files
+                Path(self._path).rmdir()

@@ -12,9 +12,10 @@ import json
 import os
 import re
 import warnings
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from trubleu.text import tokenizer
 from trubleu.text.tokenizers import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from trubleu.files.paths import PathLike
 
@@ -262,19 +263,6 @@ class IndexOptions:
     stop_words: tuple[str, ...]
     shard_triples: int
 
-    @classmethod
-    def of(cls, found: Mapping[str, Any]) -> Self:
-        """Parse the options from a JSON object.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError
-            If it lacks a field, or has one that cannot be.
-        """
-        # The first format stored only the tokenizer's name, before tokenizers had versions.
-        options = record(cls, {"tokenizer": found["tokenize"], **found})
-        return replace(options, stop_words=texts(options.stop_words))
-
     @property
     def outdated(self) -> str:
         """The tokenizer's current identity if it has changed since; empty if not."""
@@ -335,17 +323,10 @@ class Manifest:
         """
         path = joined(folder, MANIFEST)
         found, checksum = read_sealed(path, KIND)
-        try:
-            manifest = cls(
-                options=IndexOptions.of(found["options"]),
-                shards=tuple(record(ListedShard, item) for item in found["shards"]),
-                sources=tuple(record(Source, item) for item in found["sources"]),
-                bad=whole(found["bad"]),
-                empty=whole(found["empty"]),
-                checksum=checksum,
-            )
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise altered(path, KIND, "it has fields that cannot be") from None
+        if isinstance(options := found.get("options"), dict):
+            # The first format stored only the tokenizer's name, before tokenizers had versions.
+            options.setdefault("tokenizer", options.get("tokenize"))
+        manifest = record(cls, {**found, "checksum": checksum}, path, KIND)
         if not manifest.shards or len({shard.file for shard in manifest.shards}) != len(manifest.shards):
             raise altered(path, KIND, "its list of shards cannot be")
         if now := manifest.options.outdated:
@@ -356,35 +337,39 @@ class Manifest:
         return manifest
 
 
-_TYPES: Final = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
-
-
-def record(kind: type[Record], found: Any) -> Record:
-    """Create a record from a JSON object, checking its fields and their types.
+def record(kind: type[Record], found: Mapping[str, Any], path: PathLike, sealed_as: SealedKind) -> Record:
+    """Create a record from the fields of a file, checking their types.
 
     Raises
     ------
-    ValueError, TypeError
-        If it does not.
+    DataError
+        If they do not fit.
     """
-    for field in fields(kind):  # type: ignore[arg-type]
-        if type(found[field.name]) is not _TYPES[str(field.type)]:
-            raise TypeError(field.name)
-    return kind(**found)
+    try:
+        made: Record = _typed(kind, found)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise altered(path, sealed_as, "it has fields that cannot be") from None
+    return made
 
 
-def whole(found: Any) -> int:
-    """Return a non-negative integer, or raise ValueError."""
-    if type(found) is not int or found < 0:
-        raise ValueError
+def _typed(kind: Any, found: Any) -> Any:
+    """Return a JSON value as a type: a dataclass, a tuple, or one of these, string, boolean, count or None."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        given = {**{field.name: field.default for field in fields(kind) if field.default is not MISSING}, **found}
+        return kind(**{name: _typed(hints[name], value) for name, value in given.items()})  # type: ignore[operator]
+    if get_origin(kind) is UnionType:
+        return None if found is None else _typed(get_args(kind)[0], found)
+    if get_origin(kind) is tuple:
+        if not isinstance(found, list | tuple):
+            raise TypeError
+        kinds = get_args(kind)
+        if kinds[-1] is Ellipsis:
+            return tuple(_typed(kinds[0], each) for each in found)
+        return tuple(_typed(each, value) for each, value in zip(kinds, found, strict=True))
+    if type(found) is not kind or (kind is int and found < 0):
+        raise TypeError
     return found
-
-
-def texts(found: Sequence[Any]) -> tuple[str, ...]:
-    """Return a tuple of strings, or raise ValueError."""
-    if not all(type(text) is str for text in found):
-        raise ValueError
-    return tuple(found)
 
 
 def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str], shard_triples: int) -> IndexOptions:

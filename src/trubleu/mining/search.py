@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.hashing import code_digest
@@ -332,10 +333,7 @@ def word_frequencies(shards: Iterable[Shard], words: Sequence[str]) -> NDArray[n
 
 def _bags(texts: Sequence[str], how: Tokenizer, lowercase: bool, stopped: set[str]) -> list[Counter[str]]:
     """Return the word counts of each text, in order of first occurrence."""
-    if how.native:
-        name = how.native
-    else:  # the words that the kernel was given, not the displayed ones
-        texts, name, lowercase = how.lines(texts, lowercase), "none", False
+    texts, name, lowercase = kernel_texts(texts, how, lowercase)  # the words that the kernel was given
     lines = (kernels.tokens(text, name, lowercase) for text in texts)
     return [Counter(word for word in line if word not in stopped) if stopped else Counter(line) for line in lines]
 

@@ -21,11 +21,12 @@ from __future__ import annotations
 import mmap
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from trubleu._version import __version__
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import UsageError
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.native import kernels
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data.triples import TripleBatch
     from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
@@ -82,22 +84,6 @@ _LAYOUT: Final[dict[str, tuple[str, tuple[int, int] | None]]] = {
 }
 # Arrays used by the kernel.
 _SEARCHED: Final = tuple(name for name in _LAYOUT if "_text_" not in name or name.startswith("response"))
-
-
-class Batch(Protocol):
-    """A batch of triples as columns."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """One per triple."""
-
-    @property
-    def messages(self) -> Sequence[str]:
-        """One per triple."""
-
-    @property
-    def responses(self) -> Sequence[str]:
-        """One per triple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +168,7 @@ class ShardWriter:
         made = self._builder
         return ShardInfo(made.rows, made.message_words, made.response_words, f"{made.content:016x}")
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: TripleBatch) -> None:
         """Add triples.
 
         Raises
@@ -192,14 +178,10 @@ class ShardWriter:
         """
         if len(batch.ids) > self.room:
             raise UsageError(f"a shard holds at most {MOST_TRIPLES:,} triples; write it, and continue with another")
-        messages, responses = tuple(batch.messages), tuple(batch.responses)
-        how = self._tokenizer
-        if how.native:
-            lines, name, lowercase = (messages, responses), how.native, self._lowercase
-        else:
-            lines = tuple(how.lines(messages, self._lowercase)), tuple(how.lines(responses, self._lowercase))
-            name, lowercase = "none", False
-        self._builder.add(tuple(batch.ids), messages, responses, *lines, name, lowercase)
+        texts = tuple(batch.messages), tuple(batch.responses)
+        messages, _, _ = kernel_texts(texts[0], self._tokenizer, self._lowercase)
+        responses, name, lowercase = kernel_texts(texts[1], self._tokenizer, self._lowercase)
+        self._builder.add(tuple(batch.ids), *texts, messages, responses, name, lowercase)
 
     def write(self, path: PathLike, progress: Callable[[float], object] | None = None) -> ShardInfo:
         """Write the triples to a file, atomically, and start a new shard.

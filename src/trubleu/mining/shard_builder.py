@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from trubleu.data.triple_formats import TripleRows, read_range
+from trubleu.data.triple_formats import TripleRows, read_range, triple_file
 from trubleu.data.triples import TripleBatch
 from trubleu.errors import DataError, UsageError, some
 from trubleu.execution.hashing import code_digest, stream_digest
@@ -31,7 +31,6 @@ from trubleu.mining.manifest import (
     read_sealed,
     record,
     shard_name,
-    whole,
     write_sealed,
 )
 from trubleu.mining.shard import Shard, ShardWriter
@@ -41,8 +40,8 @@ from trubleu.text.unspaced import many_unsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from trubleu.data.triple_formats import SurveyedFile, TripleRange
     from trubleu.files.paths import PathLike
+    from trubleu.files.ranges import FileIndex, Span
     from trubleu.mining.manifest import IndexOptions
     from trubleu.text import Tokenizer
 
@@ -68,7 +67,7 @@ class Part:
     """
 
     number: int
-    ranges: tuple[TripleRange, ...]
+    ranges: tuple[Span, ...]
     key: str
     piece: int = 0
 
@@ -98,28 +97,24 @@ class Planner:
         What the index is made with.
     first
         The number of the first part.
-    columns
-        What tab-separated columns hold, if that was said.
     """
 
-    def __init__(
-        self, files: Iterable[SurveyedFile], options: IndexOptions, *, first: int, columns: Sequence[str] | None = None
-    ) -> None:
-        self._files = {file.number: file for file in files}
-        self._options, self._first, self._columns = options, first, columns
+    def __init__(self, files: Iterable[FileIndex], options: IndexOptions, *, first: int) -> None:
+        self._files = {file.file: file for file in files}
+        self._options, self._first = options, first
 
     def parts(self) -> list[Part]:
         """Return all parts, in the order of the corpus."""
-        groups: list[list[TripleRange]] = []
+        groups: list[list[Span]] = []
         room = 0  # rows that still fit into the last group
         packed = 0  # bytes of compressed files in the last group, if it holds such files
         for file in self._files.values():
-            if file.rows is None:
-                if not packed or packed + file.size > PACKED_BYTES:
+            if file.file.form is None:
+                if not packed or packed + file.file.size > PACKED_BYTES:
                     groups.append([])
                     packed = 0
-                groups[-1].append(file.whole())
-                packed += max(1, file.size)
+                groups[-1].append(file.span())
+                packed += max(1, file.file.size)
                 room = 0
                 continue
             at = 0
@@ -128,7 +123,7 @@ class Planner:
                     groups.append([])
                     room = self._options.shard_triples
                 count = min(room, file.rows - at)
-                groups[-1].append(file.some(at, count))
+                groups[-1].append(file.span(at, count))
                 at, room, packed = at + count, room - count, 0
         return [self._part(number, group) for number, group in enumerate(groups, self._first)]
 
@@ -136,15 +131,15 @@ class Planner:
         """Split a part into one part per range."""
         return [self._part(part.number, [each], piece) for piece, each in enumerate(part.ranges, 1)]
 
-    def _part(self, number: int, ranges: Iterable[TripleRange], piece: int = 0) -> Part:
+    def _part(self, number: int, ranges: Iterable[Span], piece: int = 0) -> Part:
         ranges = tuple(ranges)
         model = tokenizer(self._options.tokenize).model
-        how = [code_digest(), model, number, piece, asdict(self._options), self._columns]
+        how = [code_digest(), model, number, piece, asdict(self._options)]
         depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
         for each in ranges:
-            content = self._files[each.file].content(each)
+            file, content = triple_file(each), self._files[each.file].content(each)
             rows = [each.first, each.count, each.byte, each.skip]
-            depends.update(json.dumps([each.label, rows, repr(each.form), content]).encode())
+            depends.update(json.dumps([file.label, file.columns, rows, repr(file.form), content]).encode())
         return Part(number, ranges, depends.hexdigest(), piece)
 
 
@@ -213,21 +208,7 @@ class Made:
         DataError
             If it is not there, or not what was written.
         """
-        found, _ = read_sealed(path, KIND, key)
-        try:
-            made = cls(
-                shard=None if found["shard"] is None else record(ListedShard, found["shard"]),
-                triples=tuple((whole(file), whole(triples)) for file, triples in found["triples"]),
-                bad=whole(found["bad"]),
-                empty=whole(found["empty"]),
-                place=(whole(found["place"][0]), whole(found["place"][1])),
-                rows=whole(found["rows"]),
-                last=bool(found["last"]),
-                unsplit=bool(found["unsplit"]),
-                digest=str(found["digest"]),
-            )
-        except (ValueError, TypeError, LookupError, AttributeError):
-            raise altered(path, KIND, "it has fields that cannot be") from None
+        made = record(cls, read_sealed(path, KIND, key)[0], path, KIND)
         if made.count != (made.shard.triples if made.shard else 0):
             raise altered(path, KIND, "its fields do not fit each other")
         return made
@@ -349,8 +330,6 @@ class ShardMaker:
         What it is made with.
     skip_bad
         Whether rows that cannot be used are counted instead of an error.
-    columns
-        What tab-separated columns hold, if that was said.
     key
         Seals records; those of other keys are not used.
     tell
@@ -360,7 +339,6 @@ class ShardMaker:
     folder: str
     options: IndexOptions
     skip_bad: bool
-    columns: tuple[str, ...] | None
     key: bytes = field(repr=False)
     tell: Callable[[int], object] | None = None
 
@@ -412,7 +390,8 @@ class ShardMaker:
     def _steps(self, part: Part, room: Callable[[], int], start: int, passed: int) -> Iterator[Step]:
         read = sum(each.size for each in part.ranges[:start])
         for number, each in enumerate(part.ranges[start:], start):
-            rows = TripleRows(each.name, each.label, contexts=False, skip_bad=self.skip_bad)
+            file = triple_file(each)
+            rows = TripleRows(file.name, file.label, contexts=False, skip_bad=self.skip_bad)
             before = each.first + passed
             bad = empty = within = 0
 
@@ -420,9 +399,9 @@ class ShardMaker:
                 nonlocal within
                 within += more
 
-            keep_copies([each.path])
-            for end in read_range(each, rows, room, passed=passed, columns=self.columns, tell=told):
-                batch = TripleBatch(*rows.taken(), file=each.file, end=end)
+            keep_copies([file.path])
+            for end in read_range(each, rows, room, passed=passed, tell=told):
+                batch = TripleBatch(*rows.taken(), file=file.number, end=end)
                 yield Step(batch, end - before, rows.bad - bad, rows.empty - empty, (number, end - each.first))
                 before, bad, empty = end, rows.bad, rows.empty
                 if self.tell is not None:

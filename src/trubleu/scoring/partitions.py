@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.data import References
-from trubleu.data.corpus import PART, LineRange, mapped_here
+from trubleu.data.corpus import PART, LineRange
 from trubleu.errors import BadPartitionsError, DataError, UsageError, some
 from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
@@ -18,6 +18,7 @@ from trubleu.execution.hashing import code_digest, held, outside_sources
 from trubleu.execution.output_parts import WrittenPart, prepare_folder
 from trubleu.execution.progress import no_steps
 from trubleu.execution.serialization import Packing
+from trubleu.files.ranges import mapped_here
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
 from trubleu.scoring.accumulator import Collected, PartCounter
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import LineStream
-    from trubleu.data.corpus import Mapped
     from trubleu.execution import Engine
     from trubleu.execution.output_parts import PartsFolder
     from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
+    from trubleu.files.ranges import Mapped
     from trubleu.scoring.accumulator import SegmentRow, Sink
     from trubleu.scoring.systems import ScoreReport
 

@@ -59,7 +59,7 @@ def small(**choice: Any) -> TrainingOptions:
 def known(corpus: Path) -> list[tuple[str, str]]:
     """Return what a checkpoint says of a corpus."""
     ranges = text_ranges([corpus])
-    return fingerprints(ranges, [text.digest() for text in ranges])
+    return fingerprints(ranges, [text.span.digest().hex() for text in ranges])
 
 
 @pytest.mark.parametrize("mode", MODES)

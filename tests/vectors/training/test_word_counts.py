@@ -20,7 +20,7 @@ def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(counts, "RANGE", len(line))
     (tmp_path / "text").write_bytes(line * 2)
     first, second = counts.text_ranges([tmp_path / "text"])
-    assert first.digest() == second.digest()
+    assert first.span.digest() == second.span.digest()
     work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
     found = []
     for text in (first, replace(second, number=first.number)):

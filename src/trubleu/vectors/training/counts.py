@@ -4,9 +4,8 @@ Text is read and tokenised once and becomes a file of numbers; each further orde
 number of the n-gram that begins at each place, if it is frequent enough. Workers write parts into the folder of the
 training; a count that was interrupted starts again.
 
-The corpus is split into ranges of bytes that are read independently. A line belongs to the range in which it begins, so
-lines need not be counted first; the reader finds the end of its range. A compressed file is one range, since it can
-only be read from its start, and so is a pipe.
+The corpus is split into ranges of lines that are read independently (see `trubleu.files.ranges`). A compressed file is
+one range, since it can only be read from its start, and so is a pipe.
 
 A range numbers its words in order of first occurrence. Merging in the order of the ranges gives the order of first
 occurrence in the whole corpus, whichever worker read which range.
@@ -30,14 +29,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import BadPartitionsError, DataError, some
 from trubleu.execution.base import SHOWN
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
-from trubleu.files.compression import is_packed
-from trubleu.files.lines import decode_lines, lines_of_blocks
 from trubleu.files.paths import is_standard, name_of
-from trubleu.files.ranges import SourceFile, count_lines, digest_of, shorter
+from trubleu.files.ranges import SourceFile, Span, mapped_here, surveyed
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 from trubleu.vectors.training.number_files import (
@@ -66,133 +64,51 @@ if TYPE_CHECKING:
 
 
 RANGE: Final = 1 << 25
-"""Bytes of a range: a few tenths of a second of work, which is repeated if its worker is lost."""
+"""Bytes of a range, about: a few tenths of a second of work, which is repeated if its worker is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextRange:
-    """Some lines of a plain file, or a whole file that cannot be split.
+    """Some lines of a corpus.
 
     Attributes
     ----------
     number
         Which range of the corpus it is.
-    path, name
-        The file, wherever it is read from, and as messages call it.
-    first, end
-        Its lines are those that begin with these bytes; no end for a file that cannot be cut.
-    size
-        How many bytes the file has, if it can be cut.
+    span
+        The lines.
     comes_once
         Whether it can be read only once, and only in this process.
     """
 
     number: int
-    path: str
-    name: str
-    first: int = 0
-    end: int | None = None
-    size: int = 0
+    span: Span
     comes_once: bool = False
 
     def __str__(self) -> str:
-        if self.end is None or self.end - self.first == self.size:
-            return self.name
-        return f"{self.name}, bytes {self.first + 1:,} to {self.end:,}"
-
-    def lines(self, told: Callable[[bytes], object]) -> Iterator[list[str]]:
-        """Yield the lines in lists of any length.
-
-        Parameters
-        ----------
-        told
-            Told of the bytes as they are read, such as ``update`` of a hash.
-
-        Raises
-        ------
-        DataError
-            If they cannot be read, or are not UTF-8; a line is then named by its number in the range (see `located`).
-        """
-        yield from self._lines(told, str(self) if self.first else self.name, 0)
-
-    def located(self, message: str) -> str:
-        """Return the error of `lines` with the line number in the file, which takes a pass through the file."""
-        if self.first and message.startswith(f"{self}:"):
-            try:
-                for _ in self._lines(lambda _block: None, self.name, self._lines_before()):
-                    pass
-            except DataError as error:
-                return str(error)
-        return message
-
-    def digest(self) -> str:
-        """Return a hash of the lines."""
-        return digest_of(self._blocks()).hex()
-
-    def _lines(self, told: Callable[[bytes], object], name: str, number: int) -> Iterator[list[str]]:
-        def heard() -> Iterator[tuple[int, bytes]]:
-            for start, block in self._blocks():
-                told(block)
-                yield start, block
-
-        return lines_of_blocks(heard(), name, decode_lines, number)
-
-    def _lines_before(self) -> int:
-        start, _ = next(self._blocks(), (0, b""))
-        return sum(count_lines(SourceFile(self.path, self.name), 0, start).newlines)
-
-    def _blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the bytes of the lines in blocks, each with its offset."""
-        if self.end is None:
-            yield from self._all_blocks()
-            return
-        at = max(self.first - 1, 0)
-        inside = self.first == 0
-        for block in SourceFile(self.path, self.name).blocks(at):
-            start, at = at, at + len(block)
-            if not inside:
-                # The line before ends here, or has not ended yet.
-                cut = block.find(b"\n") + 1
-                inside = cut > 0
-                if (start + cut if inside else at) >= self.end:
-                    return
-                block, start = block[cut:], start + cut
-                if not inside:
-                    continue
-            if at >= self.end and (last := block.find(b"\n", max(self.end - 1 - start, 0))) >= 0:
-                yield start, block[: last + 1]
-                return
-            yield start, block
-        if at < self.end:
-            raise shorter(self.name)
-
-    def _all_blocks(self) -> Iterator[tuple[int, bytes]]:
-        return ((0, block) for block in SourceFile(self.path, self.name).blocks(packed=True))
+        return str(self.span)
 
 
-def text_ranges(paths: Sequence[PathLike]) -> list[TextRange]:
-    """Split a corpus into ranges, which depend on the files alone.
+def text_ranges(paths: Sequence[PathLike], engine: Engine | None = None) -> list[TextRange]:
+    """Split a corpus into ranges, which depend on the files alone; an engine counts their lines.
 
     Raises
     ------
     DataError
         If a file cannot be read.
     """
+    mapped = mapped_here if engine is None else lambda _stage, function, things: engine.map(function, things)
+    given = [(path, comes_once(path)) for path in paths]
+    files = [SourceFile(file_paths.absolute(path), name_of(path)) for path, once in given if not once]
+    found = iter(surveyed(files, mapped))
     ranges: list[TextRange] = []
-    for path in paths:
-        name = name_of(path)
-        if comes_once(path):
-            ranges.append(TextRange(len(ranges), str(path), name, comes_once=True))
+    for path, once in given:
+        if once:
+            ranges.append(TextRange(len(ranges), Span(SourceFile(str(path), name_of(path), packed=True)), True))
             continue
-        with file_paths.reading(name):
-            packed = is_packed(file_paths.first_bytes(path, 4))
-            size = file_paths.byte_size(path)
-        where = file_paths.absolute(path)
-        if packed:
-            ranges.append(TextRange(len(ranges), where, name))
-            continue
-        for first in range(0, size, RANGE):
-            ranges.append(TextRange(len(ranges), where, name, first, min(first + RANGE, size), size))
+        file = next(found)
+        spans = [file.span()] if file.file.packed else file.spans(max(1, file.rows * RANGE // max(1, file.file.size)))
+        ranges += [TextRange(number, span) for number, span in enumerate(spans, len(ranges))]
     return ranges
 
 
@@ -215,8 +131,9 @@ def fingerprints(ranges: Sequence[TextRange], contents: Sequence[str]) -> list[t
     """
     files: list[tuple[str, list[str]]] = []
     for text, content in zip(ranges, contents, strict=True):
-        if text.first == 0:
-            files.append((text.name if text.comes_once else file_paths.base_name(text.path), []))
+        if text.span.first == 0:
+            file = text.span.file
+            files.append((file.name if text.comes_once else file_paths.base_name(file.path), []))
         files[-1][1].append(content)
     return [(name, hashlib.blake2b("".join(each).encode(), digest_size=32).hexdigest()) for name, each in files]
 
@@ -342,7 +259,7 @@ class ReadWords:
         part, counter, how = words_part(text.number), kernels.WordCounter(), tokenizer(self.tokenize)
         content, size = hashlib.blake2b(digest_size=32), 0
         with writing(self.parts.numbers(part)) as write:
-            for lines in text.lines(content.update):
+            for lines in text.span.lines(content.update):
                 for first in range(0, len(lines), _LINES):
                     numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
                     write(numbers)
@@ -355,7 +272,7 @@ class ReadWords:
 
 
 def _digest(text: TextRange, _state: None) -> str:
-    return text.digest()
+    return text.span.digest().hex()
 
 
 def words_part(number: int) -> str:
@@ -425,14 +342,11 @@ def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataErro
     firsts: dict[str, str] = {}
     further: Counter[str] = Counter()
     for text in ranges:
-        name = str(text)
-        if name not in bad:
-            continue
-        if text.path in firsts:
-            further[text.path] += 1
-            continue
-        bad[name] = text.located(bad[name])
-        firsts[text.path] = name
+        name, path = str(text), text.span.file.path
+        if name in bad and path in firsts:
+            further[path] += 1
+        elif name in bad:
+            firsts[path] = name
     if len(ranges) == 1:
         return DataError(*bad.values())
     more = {path: f" and {further[path]} more of this file" if further[path] else "" for path in firsts}
@@ -485,9 +399,7 @@ def merge_words(parts: Parts, ranges: int, target: Path, least: int) -> tuple[Vo
 
 
 def _add_lines(counter: kernels.WordCounter, lines: list[str], how: Tokenizer, lowercase: bool) -> Numbers:
-    if how.native:
-        return counter.add(tuple(lines), how.native, lowercase)
-    return counter.add(tuple(how.lines(lines, lowercase)), "none", False)
+    return counter.add(*kernel_texts(lines, how, lowercase))
 
 
 def _select(heap: NDArray[np.uint8], begins: Counts, order: NDArray[np.intp], total: int) -> Vocabulary:
@@ -822,7 +734,7 @@ def count_corpus(
     UsageError
         If the folder cannot be written.
     """
-    ranges, parts = text_ranges(corpus), folder.parts()
+    ranges, parts = text_ranges(corpus, engine), folder.parts()
     read = read_ranges(ranges, parts, options, engine, shown.stage("reading", None, " words"))
     vocabulary, level = merge_words(parts, len(ranges), folder.numbers(1), options.least_count(1))
     parts.remove("words")

@@ -195,7 +195,7 @@ class _Run:
 
     def compare(self, engine: Engine) -> None:
         """Read the corpus only to identify it."""
-        ranges = text_ranges(self.corpus)
+        ranges = text_ranges(self.corpus, engine)
         tell = self.shown.stage("comparing", len(ranges), " ranges")
         self.known = fingerprints(ranges, contents_of(ranges, engine, tell))
 
