@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, chosen_engine, keep_inputs, operands, picked, resumable, write_tables
@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     from trubleu.mining import Index
     from trubleu.mining.bm25 import Bm25
-
-
-RUN_EPILOG: Final = """\
-examples:
-  trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
-  trubleu mine run chat.index --seeds seeds.jsonl --random 5 --seed 7 --explain --out candidates.jsonl
-  trubleu mine run chat.index --seeds seeds.jsonl --engine ray --resume parts --out candidates.jsonl
-"""
-
-SEARCH_EPILOG: Final = """\
-examples:
-  trubleu mine search chat.index "how was the match?"
-  trubleu mine search chat.index "how was the match?" --response "we won!" --top 5 --explain
-"""
 
 
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +40,12 @@ def run(options: argparse.Namespace) -> None:
 
     For each seed, find responses in the corpus that answer a similar message and resemble the seed's response. Add the
     seed's own response and its message. The output is a file of unrated references.
+
+    Examples
+    --------
+    trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
+    trubleu mine run chat.index --seeds seeds.jsonl --random 5 --seed 7 --explain --out candidates.jsonl
+    trubleu mine run chat.index --seeds seeds.jsonl --engine ray --resume parts --out candidates.jsonl
     """
     from trubleu.mining import Index
     from trubleu.mining.candidates import seed_source, seed_triples
@@ -94,6 +86,11 @@ def look(options: argparse.Namespace) -> None:
 
     Print what would be mined for a message and a response; without a response, the triples with the most similar
     messages.
+
+    Examples
+    --------
+    trubleu mine search chat.index "how was the match?"
+    trubleu mine search chat.index "how was the match?" --response "we won!" --top 5 --explain
     """
     from trubleu.mining import Index
     from trubleu.mining.bm25 import Bm25
@@ -158,27 +155,20 @@ def _keep_index(index: str, target: str) -> None:
         raise UsageError(f"{target} lies inside the index {index}; write to another folder")
 
 
-EPILOG = """\
-examples:
-  trubleu mine index conversations/ --out chat.index
-  trubleu mine add chat.index more.jsonl.zst
-  trubleu mine info chat.index --check
-  trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
-  trubleu mine search chat.index "how was the match?" --response "we won!"
-"""
-
-INDEX_EPILOG = """\
-A corpus is triples in JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, or folders of such files. Corpus and index may
-be at an address such as s3://bucket/folder. Finished shards are kept: after Ctrl-C, a full disk or a lost machine,
---resume builds only the missing ones.
-"""
-
-
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    inner = add.commands(commands, "mine", "mine candidate references from conversations", EPILOG)
+    """Mine candidate references from conversations.
 
-    parser = add.command(inner, "index", index, INDEX_EPILOG)
+    Examples
+    --------
+    trubleu mine index conversations/ --out chat.index
+    trubleu mine add chat.index more.jsonl.zst
+    trubleu mine info chat.index --check
+    trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
+    trubleu mine search chat.index "how was the match?" --response "we won!"
+    """
+    inner = add.commands(commands, "mine", add_parser)
+
+    parser = add.command(inner, "index", index)
     add.files(parser, "CORPUS", "files of triples, or folders of them")
     words = parser.add_argument_group("words")
     add.option(words, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
@@ -192,7 +182,7 @@ def add_parser(commands: add.Commands) -> None:
     _add_resume(out)
     add.engine(parser)
 
-    parser = add.command(inner, "add", extend, INDEX_EPILOG)
+    parser = add.command(inner, "add", extend)
     add.files(parser, "INDEX MORE", "an index, then files of triples or folders")
     _add_reading(parser)
     _add_resume(parser.add_argument_group("output"))
@@ -203,7 +193,7 @@ def add_parser(commands: add.Commands) -> None:
     add.flag(parser, "--check", "verify all checksums")
     add.output(parser)
 
-    parser = add.command(inner, "run", run, RUN_EPILOG)
+    parser = add.command(inner, "run", run)
     add.files(parser, "INDEX", "an index, made by mine index")
     add.option(parser, "--seeds", "FILE", "triples: JSON lines, a table or Parquet, or a folder", required=True)
     add.triples(parser, "skip and count bad seeds instead of stopping")
@@ -215,7 +205,7 @@ def add_parser(commands: add.Commands) -> None:
     add.option(out, "--out", "FILE", ".jsonl (optionally with .gz or .zst), or -", required=True)
     add.quiet(out, "no progress bars, warnings or table")
 
-    parser = add.command(inner, "search", look, SEARCH_EPILOG)
+    parser = add.command(inner, "search", look)
     add.files(parser, "INDEX MESSAGE", "an index, and a message as one argument")
     about = "response that candidates should be similar to; the same response is left out"
     add.option(parser, "--response", "TEXT", about)
@@ -238,6 +228,12 @@ def index(options: argparse.Namespace) -> None:
     """Index a corpus of triples.
 
     Index a corpus of triples. Memory does not grow with the corpus.
+
+    Notes
+    -----
+    A corpus is triples in JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, or folders of such files. Corpus and index
+    may be at an address such as s3://bucket/folder. Finished shards are kept: after Ctrl-C, a full disk or a lost
+    machine, --resume builds only the missing ones.
     """
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside, corpus_source
@@ -268,6 +264,10 @@ def extend(options: argparse.Namespace) -> None:
     """Add more triples to an index.
 
     Add more triples to an index. It can be searched meanwhile.
+
+    Notes
+    -----
+    MORE has the formats of trubleu mine index, and --resume works as there.
     """
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside, corpus_source

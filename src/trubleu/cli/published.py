@@ -15,21 +15,10 @@ if TYPE_CHECKING:
 KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
 """Kinds of `trubleu.data.sets`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
-EPILOG = """\
-examples:
-  trubleu import dstc7 dstc7-task2-human_eval/ --out dstc7
-  trubleu judge pairs dstc7 --repeated-ratings keep --drop-equal Human --report dstc7.html
-  trubleu import usr tc_usr_data.json --out usr
-  trubleu score usr
-
-A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv and set.json. A folder with several raw files
-or language pairs becomes a folder of sets.
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = add.command(commands, "import", run, EPILOG)
+    parser = add.command(commands, "import", run)
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     parser.add_argument("source", metavar="SOURCE", help="the folder with the raw files, or one file")
     add.option(parser, "--out", "FOLDER", "the new folder", required=True)
@@ -40,6 +29,18 @@ def run(options: argparse.Namespace) -> None:
 
     Convert the raw files of published data into a set (outputs, references and ratings) that other commands can use.
     Nothing is downloaded.
+
+    Examples
+    --------
+    trubleu import dstc7 dstc7-task2-human_eval/ --out dstc7
+    trubleu judge pairs dstc7 --repeated-ratings keep --drop-equal Human --report dstc7.html
+    trubleu import usr tc_usr_data.json --out usr
+    trubleu score usr
+
+    Notes
+    -----
+    A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv and set.json. A folder with several raw
+    files or language pairs becomes a folder of sets.
     """
     from trubleu.data.sets import read_published, terms_of, write_sets
 

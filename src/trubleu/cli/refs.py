@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
 
-EPILOG = """\
-examples:
-  trubleu refs check refs.jsonl
-  trubleu refs convert refs.jsonl refs.parquet
-  trubleu refs convert refs.jsonl good.jsonl --min-weight 0.5
-  trubleu refs convert --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt refs.jsonl.gz
-  trubleu refs prepare refs.jsonl --out refs.tbp --tokenize 13a
-"""
-
 
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    inner = add.commands(commands, "refs", "check, convert or prepare references", EPILOG)
+    """Check, convert or prepare references.
+
+    Examples
+    --------
+    trubleu refs check refs.jsonl
+    trubleu refs convert refs.jsonl refs.parquet
+    trubleu refs convert refs.jsonl good.jsonl --min-weight 0.5
+    trubleu refs convert --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt refs.jsonl.gz
+    trubleu refs prepare refs.jsonl --out refs.tbp --tokenize 13a
+    """
+    inner = add.commands(commands, "refs", add_parser)
 
     parser = add.command(inner, "check", check)
     _add_input(parser, "references: JSON lines, a table, Parquet, one per line, or a prepared file")

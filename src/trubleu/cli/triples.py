@@ -18,44 +18,24 @@ if TYPE_CHECKING:
 
     from trubleu.data import SeedSplit
 
-EPILOG = """\
-examples:
-  trubleu triples make dialogues.jsonl --out triples.jsonl
-  trubleu triples make dialogues_train.txt --context 3 --out triples.parquet
-  trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
-  trubleu triples split seeds.jsonl --ratings ratings.csv --dev-out dev.jsonl --test-out test.jsonl
-"""
-
-MAKE_EPILOG = """\
-examples:
-  trubleu triples make dialogues.jsonl --out triples.jsonl
-  trubleu triples make chats.jsonl.zst --turns utterances --skip-bad --out triples.jsonl.zst
-  trubleu triples make dialogues_train.txt --separator __eou__ --context 3 --out triples.parquet
-"""
-
-SAMPLE_EPILOG = """\
-examples:
-  trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
-  zstd -dc dump.zst | trubleu triples sample - --n 1000 --seed 7 --out seeds.jsonl
-  trubleu triples sample dialogues.tsv.gz --columns=-,context,message,response --n 200 --seed 1 --out seeds.jsonl
-"""
-
-SPLIT_EPILOG = """\
-examples:
-  trubleu triples split seeds.jsonl --ratings ratings.csv --dev-out dev.jsonl --test-out test.jsonl
-  trubleu triples split seeds.jsonl --ratings ratings.csv --least 3.5 --raters 5 --dev 0.2 --seed 7 \\
-    --dev-out dev.jsonl --test-out test.jsonl --format json
-"""
 
 _TRIPLES = "triples: JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, folders of them, or - for standard input"
 _TARGET = ".jsonl (optionally with .gz or .zst) or .parquet"
 
 
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    inner = add.commands(commands, "triples", "cut conversations into triples, sample seeds, split them", EPILOG)
+    """Cut conversations into triples, sample seeds, split them.
 
-    parser = add.command(inner, "make", make, MAKE_EPILOG)
+    Examples
+    --------
+    trubleu triples make dialogues.jsonl --out triples.jsonl
+    trubleu triples make dialogues_train.txt --context 3 --out triples.parquet
+    trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
+    trubleu triples split seeds.jsonl --ratings ratings.csv --dev-out dev.jsonl --test-out test.jsonl
+    """
+    inner = add.commands(commands, "triples", add_parser)
+
+    parser = add.command(inner, "make", make)
     add.files(parser, "DIALOGUES", "JSON lines or text, one conversation per line")
     about = "maximum number of context turns (default: 1); with 0, the second turn is a response too"
     add.option(parser, "--context", "N", about, 1)
@@ -64,14 +44,14 @@ def add_parser(commands: add.Commands) -> None:
     add.flag(parser, "--skip-bad", "skip and count bad conversations instead of stopping")
     _add_target(parser)
 
-    parser = add.command(inner, "sample", sample, SAMPLE_EPILOG)
+    parser = add.command(inner, "sample", sample)
     add.files(parser, "CORPUS", _TRIPLES)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed", 1)
     add.triples(parser, "skip and count bad rows instead of stopping")
     _add_target(parser)
 
-    parser = add.command(inner, "split", split, SPLIT_EPILOG)
+    parser = add.command(inner, "split", split)
     add.files(parser, "TRIPLES", _TRIPLES)
     about = "ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score"
     add.option(parser, "--ratings", "FILE", about, required=True)
@@ -99,6 +79,12 @@ def make(options: argparse.Namespace) -> None:
     Cut conversations into triples: every turn from the third on is a response to the one before it, and earlier turns
     are its context. Each line is a conversation: an object {"id": ..., "turns": [...]}, or text with a separator
     between turns.
+
+    Examples
+    --------
+    trubleu triples make dialogues.jsonl --out triples.jsonl
+    trubleu triples make chats.jsonl.zst --turns utterances --skip-bad --out triples.jsonl.zst
+    trubleu triples make dialogues_train.txt --separator __eou__ --context 3 --out triples.parquet
     """
     from trubleu.data import DialogueFiles, write_triples
 
@@ -116,6 +102,12 @@ def sample(options: argparse.Namespace) -> None:
 
     Sample triples at random, without replacement, in one pass over a corpus of any size. They keep the order of the
     corpus. The sample depends on the seed and that order, not on how files are split.
+
+    Examples
+    --------
+    trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
+    zstd -dc dump.zst | trubleu triples sample - --n 1000 --seed 7 --out seeds.jsonl
+    trubleu triples sample dialogues.tsv.gz --columns=-,context,message,response --n 200 --seed 1 --out seeds.jsonl
     """
     from trubleu.data import TripleFiles, sample_triples, write_triples
 
@@ -130,10 +122,16 @@ def sample(options: argparse.Namespace) -> None:
 
 
 def split(options: argparse.Namespace) -> None:
-    """Keep highly rated triples, and split them into dev and test.
+    r"""Keep highly rated triples, and split them into dev and test.
 
     Keep triples with a high mean rating, and split them at random into dev and test. Either both files are written or
     none. Means are compared as exact fractions.
+
+    Examples
+    --------
+    trubleu triples split seeds.jsonl --ratings ratings.csv --dev-out dev.jsonl --test-out test.jsonl
+    trubleu triples split seeds.jsonl --ratings ratings.csv --least 3.5 --raters 5 --dev 0.2 --seed 7 \
+      --dev-out dev.jsonl --test-out test.jsonl --format json
     """
     from trubleu.data import Ratings, TripleFiles, split_seeds, warn_of_skipped
     from trubleu.data.seeds import SEED_SYSTEM
