@@ -187,6 +187,8 @@ class NewRater:
 
 _BY_HASH = select(raters).where(raters.c.token_hash == bindparam("token_hash"))
 _ALL = select(raters).order_by(raters.c.id)
+_BY_NUMBER = select(raters).where(raters.c.id == bindparam("rater"))
+_LOCKED = _BY_NUMBER.with_for_update(key_share=True)
 
 
 def token_hash(token: str) -> str:
@@ -229,8 +231,7 @@ def get_rater(connection: Connection, rater: int, *, lock: bool = False) -> Row[
     UsageError
         If there is no such rater.
     """
-    query = select(raters).where(raters.c.id == rater)
-    row = connection.execute(query.with_for_update(key_share=True) if lock else query).first()
+    row = connection.execute(_LOCKED if lock else _BY_NUMBER, {"rater": rater}).first()
     if row is None:
         raise UsageError(f"there is no rater {rater} in this study; trubleu rate status lists them")
     return row
