@@ -15,8 +15,7 @@ from trubleu.scoring.next_ratings import NextText
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from trubleu.rating.model_agreement import ModelBias
-    from trubleu.rating.summary import DisputedText, ModelSummary, QuestionSummary, RaterSummary, Summary
+    from trubleu.rating.summary import DisputedText, ModelBias, ModelSummary, QuestionSummary, RaterSummary, Summary
     from trubleu.scoring.next_ratings import RatingPlan
 
 

@@ -101,6 +101,11 @@ class RatingRow:
         return self.item.item.key
 
     @property
+    def text(self) -> tuple[int, int]:
+        """What was rated: the item by its number, and which of its texts."""
+        return self.item.id, self.part
+
+    @property
     def seconds(self) -> float | None:
         """How long the answer took: by the server's clock, else as was said with it; None if unknown."""
         taken = self.client_milliseconds if self.milliseconds is None else self.milliseconds
