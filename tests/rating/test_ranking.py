@@ -30,8 +30,8 @@ from trubleu.rating import (
 )
 from trubleu.rating.audit import audit
 from trubleu.rating.config import Gold, GoldRule, Question, example
-from trubleu.rating.gold import gold_scores
 from trubleu.rating.items import competition_ranks
+from trubleu.rating.raters import gold_scores
 from trubleu.rating.scheduler import arranged, shown_order
 from trubleu.rating.server_process import ServerProcess
 from trubleu.rating.simulated_raters import simulate

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from trubleu.errors import TrubleuWarning, UsageError, some
+from trubleu.rating.answers import TakenAnswer, items_by_key, number_counted, take_answers
 from trubleu.rating.config import question_key
 from trubleu.rating.create import fix_questions, found
-from trubleu.rating.insert_answers import TakenAnswer, items_by_key, take_answers
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, remember
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
@@ -184,7 +184,8 @@ def _copy(
             )
         )
     questions = len(config.questions)
-    counted = take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
+    take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
+    counted = number_counted(connection, answers)
     rated = [answer.item for answer in answers if answer.scores is not None]
     if not any(item in there for item, _ in given):
         reason = "nobody has rated anything there yet"

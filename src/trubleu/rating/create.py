@@ -16,10 +16,10 @@ from sqlalchemy.engine import URL
 from trubleu.errors import DataError, StoreError, UsageError, counted
 from trubleu.files.writer import write_private
 from trubleu.rating import raters
+from trubleu.rating.answers import settle
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key
 from trubleu.rating.items import check_items
 from trubleu.rating.migrate import migrate
-from trubleu.rating.quota import settle
 from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
 from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret

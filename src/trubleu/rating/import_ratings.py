@@ -15,15 +15,14 @@ from trubleu.data.ratings import checked_labels, checked_names, checked_scores
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.paths import name_of
 from trubleu.rating import raters as people
+from trubleu.rating.answers import TakenAnswer, answers_there, items_by_key, number_counted, take_answers
 from trubleu.rating.create import fix_questions
 from trubleu.rating.export import check_mturk, rater_names
-from trubleu.rating.gold import exclude_by_rule
-from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
 from trubleu.rating.items import competition_ranks
 from trubleu.rating.scheduler import check_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
-from trubleu.rating.store.schema import MODEL, raters, ratings
+from trubleu.rating.store.schema import MODEL, raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -203,17 +202,13 @@ def _import(
             answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, None, answer.milliseconds, is_gold)
     number = len(config.questions)
     taken = list(answers.values())
-    counted = take_answers(connection, taken, questions=number, kind="imported", source=source, now=now)
-    excluded = exclude_by_rule(connection, config.gold.rule, met, now=now)
-    if excluded:
-        first = (ratings.c.part == 0, ratings.c.question == 0)
-        standing = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, *first)
-        counted = sum((row.item, row.rater) in answers for row in connection.execute(standing))
+    take_answers(connection, taken, questions=number, kind="imported", source=source, now=now)
+    excluded = people.exclude_by_rule(connection, config.gold.rule, met, now=now)
     rated = len({answer.item for answer in taken if not answer.gold})
     return ImportedRatings(
         answers=len(given),
         added=len(answers),
-        counted=counted,
+        counted=number_counted(connection, taken),
         items=rated,
         raters=names.added,
         repeated=len(given) - len(answers),

@@ -24,9 +24,9 @@ from sqlalchemy import select
 
 from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
 from trubleu.optional_deps import needed
+from trubleu.rating.answers import TakenAnswer, take_answers, take_back
 from trubleu.rating.config import is_address
 from trubleu.rating.create import fix_questions
-from trubleu.rating.insert_answers import TakenAnswer, take_answers, take_back
 from trubleu.rating.raters import check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
+from trubleu.rating.answers import lock_items, settle
 from trubleu.rating.items import Item, competition_ranks, unstorable
-from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of

@@ -14,7 +14,7 @@ from trubleu.errors import MissingExtraError
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
 from trubleu.rating.config import crowd_warnings
-from trubleu.rating.gold import GoldScore, broken_rule, gold_scores
+from trubleu.rating.raters import GoldScore, broken_rule, gold_scores
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import assignments, log

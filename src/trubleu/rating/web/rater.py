@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
-from trubleu.rating.gold import has_ended
+from trubleu.rating.raters import has_ended
 from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
