@@ -8,7 +8,7 @@ import re
 import shlex
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -231,6 +231,14 @@ class Question(Settings):
         return f"{score} – {label}" if (label := self.label(score)) else str(score)
 
 
+class Slot(NamedTuple):
+    """The place of a score in an answer: what forms call it, which text it is about, and the question."""
+
+    name: str
+    part: int
+    question: Question
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What an answer consists of: a score for each question about each text.
@@ -247,10 +255,17 @@ class Asked:
     @property
     def fields(self) -> tuple[str, ...]:
         """What forms call the scores, text by text."""
-        parts, questions = range(1, self.parts + 1), range(1, len(self.questions) + 1)
-        if len(self.questions) == 1:
-            return tuple(f"score_{part}" for part in parts)
-        return tuple(f"score_{part}_{question}" for part in parts for question in questions)
+        return tuple(slot.name for slot in self.slots)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The scores of an answer, text by text."""
+        several = len(self.questions) > 1
+        return tuple(
+            Slot(f"score_{part + 1}_{at}" if several else f"score_{part + 1}", part, question)
+            for part in range(self.parts)
+            for at, question in enumerate(self.questions, 1)
+        )
 
 
 Consequence = Literal["exclude", "stop", "flag"]

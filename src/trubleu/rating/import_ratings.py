@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from sqlalchemy import select
 
 from trubleu.data.rating_files import read_ratings
-from trubleu.data.ratings import checked_labels, checked_names, checked_scores
+from trubleu.data.ratings import checked_labels, checked_names
+from trubleu.data.ratings import checked_scores as scores_within
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.paths import name_of
 from trubleu.rating import raters as people
 from trubleu.rating.answers import TakenAnswer, answers_there, items_by_key, number_counted, take_answers
 from trubleu.rating.create import fix_questions
 from trubleu.rating.export import check_mturk, rater_names
-from trubleu.rating.items import competition_ranks
-from trubleu.rating.scheduler import check_scores
+from trubleu.rating.scheduler import checked_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
 from trubleu.rating.store.schema import MODEL, raters
@@ -149,19 +149,14 @@ def import_answers(
     """
     if platform not in (None, "prolific", "mturk"):
         raise UsageError(f"there is no platform {platform!r}; known: prolific, mturk")
-    given = list(answers)
     config = study.config
-    needed = config.parts * len(config.questions)
-    for answer in given:
+    given = []
+    for answer in answers:
         people.check_name(answer.rater, f"{answer.place}: the id of a rater")
-        if len(answer.scores) != needed:
-            raise DataError(
-                f"{answer.place}: there are {len(answer.scores)} scores, but the study has {needed} per item"
-            )
-        if problem := check_scores(config, answer.scores):
-            raise DataError(f"{answer.place}: {problem}")
-    if config.kind == "ranking":
-        given = [replace(each, scores=competition_ranks([score or 0 for score in each.scores])) for each in given]
+        try:
+            given.append(replace(answer, scores=checked_scores(config, answer.scores)))
+        except UsageError as error:
+            raise DataError(f"{answer.place}: {error}") from None
     at = study.now() if now is None else now
     return study.store.write(lambda connection: _import(connection, config, given, source, platform, at))
 
@@ -382,7 +377,7 @@ def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None =
     items = checked_names(raw.columns["item"], "item", place)
     raters = checked_names(raw.columns["rater"], "rater", place)
     widest = (1, max(question.points for question in questions))
-    scores = [int(score) for score in checked_scores(raw.columns["score"], widest, place, kind="an integer")]
+    scores = [int(score) for score in scores_within(raw.columns["score"], widest, place, kind="an integer")]
     if study.config.kind == "response":
         rows = [(items[row], 0, row) for row in range(len(items))]
     else:

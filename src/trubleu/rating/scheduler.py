@@ -416,11 +416,6 @@ def answer(
     if item is None:
         raise UsageError(f"there is no task {assignment} for this rater; take the next one")
     task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
-    questions = len(config.questions)
-    if scores is not None and len(scores) != item.parts * questions:
-        raise UsageError(f"task {assignment} needs {item.parts * questions} scores, not {len(scores)}")
-    if scores is not None and config.kind == "ranking":
-        scores = competition_ranks([score or 0 for score in scores])
     order = shown_order(secret_of(connection), item.parts, item.id, rater, task.flipped)
     places = tuple(sorted(range(item.parts), key=order.__getitem__))
     true_order = arranged(scores, places)
@@ -440,7 +435,7 @@ def answer(
     if true_order is not None:
         given = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now}
         times = {"milliseconds": measured, "client_milliseconds": milliseconds}
-        connection.execute(_ADD_RATINGS, rating_rows(true_order, questions, given | times))
+        connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), given | times))
     state = "unable" if true_order is None else "answered"
     set_assignment(connection, task, state=state, before=person.last)
     if item.role != "practice":
@@ -470,28 +465,30 @@ def answer(
     return _outcome(item, true_order, counted=counted, repeated=False)
 
 
-def check_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> str | None:
-    """Return what is wrong with the scores of an answer, None if they are valid."""
-    for at, score in enumerate(scores):
-        question = config.questions[at % len(config.questions)]
+def checked_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Return the scores of an answer; in a ranking, as competition ranks.
+
+    Raises
+    ------
+    UsageError
+        If they do not fit the questions.
+    """
+    slots = config.asked.slots
+    if len(scores) != len(slots):
+        raise UsageError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
+    for (_, _, question), score in zip(slots, scores, strict=True):
         if score is not None and (type(score) is not int or not 1 <= score <= question.points):
             named = f" for {question.name}" if question.name else ""
-            return f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}"
+            raise UsageError(f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}")
         if score is None and question.required:
-            return f"the question {question.name or question.text!r} must be answered"
-    return None if any(score is not None for score in scores) else "no question is answered"
+            raise UsageError(f"the question {question.name or question.text!r} must be answered")
+    if all(score is None for score in scores):
+        raise UsageError("no question is answered")
+    return competition_ranks([score or 0 for score in scores]) if config.kind == "ranking" else scores
 
 
-def check_answer(
-    config: StudyConfig,
-    scores: tuple[int | None, ...] | None,
-    key: str,
-    milliseconds: int | None,
-    text: str | None,
-) -> None:
-    """Raise an error for an invalid answer, before querying the database."""
-    if scores and (problem := check_scores(config, scores)):  # their number is checked once the task is known
-        raise UsageError(problem)
+def check_answer(key: str, milliseconds: int | None, text: str | None) -> None:
+    """Raise an error for what cannot be stored with an answer."""
     if text is not None and (len(text) > LONGEST_NOTE or unstorable(text)):
         raise UsageError(f"a comment may have {LONGEST_NOTE:,} characters, without NUL or half a surrogate pair")
     if not key.isascii() or not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:

@@ -68,9 +68,8 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
     """Return the scores in a form, None for missing ones."""
     form, config = await request.form(), site.study.config
     found: list[int | None] = []
-    for at, name in enumerate(config.asked.fields):
-        text = str(form.get(name) or "")
-        points = config.questions[at % len(config.questions)].points
+    for name, _, question in config.asked.slots:
+        text, points = str(form.get(name) or ""), question.points
         if text and (not text.isascii() or not text.isdecimal() or len(text) > 2 or not 1 <= int(text) <= points):
             raise Refusal(422, "This cannot be used", f"Nothing was saved: {name} must be from 1 to {points}.")
         found.append(int(text) if text else None)
@@ -211,15 +210,12 @@ def _problem(site: Site, given: Answer) -> str:
         return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
     if given.unable:
         return ""
-    questions = site.study.config.questions
-    missing = [
-        questions[at % len(questions)].text
-        for at, score in enumerate(given.scores)
-        if score is None and questions[at % len(questions)].required
-    ]
-    if missing and site.study.config.kind == "ranking":
+    config = site.study.config
+    pairs = zip(config.asked.slots, given.scores, strict=True)
+    missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
+    if missing and config.kind == "ranking":
         return "Give every response a rank first. Responses that are equally good get the same rank."
-    if missing and len(questions) == 1:
+    if missing and len(config.questions) == 1:
         return "Choose an answer first."
     if missing:
         return f"Choose an answer to this question first: {missing[0]}"
