@@ -33,8 +33,7 @@ from trubleu.rating.config import Gold, GoldRule, Question, example
 from trubleu.rating.items import competition_ranks
 from trubleu.rating.raters import gold_scores
 from trubleu.rating.scheduler import arranged, shown_order
-from trubleu.rating.server_process import ServerProcess
-from trubleu.rating.simulated_raters import simulate
+from trubleu.rating.simulated_raters import ServerProcess, simulate
 from trubleu.rating.summary import summary
 
 if TYPE_CHECKING:

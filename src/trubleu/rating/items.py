@@ -92,6 +92,11 @@ class Item:
     role: Role = "item"
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    @property
+    def practice(self) -> bool:
+        """Whether this is a practice item."""
+        return self.role == "practice"
+
     def writer(self, part: int) -> str:
         """Return the system that wrote a text, or else where it comes from, as far as the study knows."""
         if self.systems:

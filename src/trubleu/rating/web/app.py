@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from trubleu._version import __version__
 from trubleu.errors import StoreError, UsageError
-from trubleu.rating.web import join, lead, rater
+from trubleu.rating.web import lead, rater
 from trubleu.rating.web.security import Guard, Refusal, log, not_saved
 from trubleu.rating.web.site import STATIC, Site
 from trubleu.style import TOKENS
@@ -75,7 +75,6 @@ def create_app(
     )
     app.state.site = site
     app.include_router(rater.router)
-    app.include_router(join.router)
     app.include_router(lead.router)
     app.mount("/static", _Static(directory=STATIC), name="static")
 
