@@ -200,27 +200,28 @@ def table(connection: Connection) -> list[RatingRow]:
     stored = stored_items(connection)
     by_id = {item.id: item for item in stored}
     place = {item.id: at for at, item in enumerate(stored)}
-    columns = (raters.c.id, raters.c.label, raters.c.excluded, raters.c.entry)
-    people = {row.id: row for row in connection.execute(select(*columns))}
-    reversed_pairs = select(assignments.c.item, assignments.c.rater).where(assignments.c.flipped)
-    flipped = {(item, rater) for item, rater in connection.execute(reversed_pairs)}
+    given = (
+        select(ratings, raters.c.label, raters.c.excluded, raters.c.entry, assignments.c.flipped)
+        .join(raters, raters.c.id == ratings.c.rater)
+        .join(assignments, (assignments.c.item == ratings.c.item) & (assignments.c.rater == ratings.c.rater))
+    )
     rows = [
         RatingRow(
             by_id[row.item],
             row.part,
             row.question,
             row.rater,
-            people[row.rater].label or f"rater {row.rater}",
-            people[row.rater].excluded,
+            row.label or f"rater {row.rater}",
+            row.excluded,
             row.score,
             row.counted,
             row.answered_at,
             row.milliseconds,
             row.client_milliseconds,
-            (row.item, row.rater) in flipped,
-            people[row.rater].entry == MODEL,
+            row.flipped,
+            row.entry == MODEL,
         )
-        for row in connection.execute(select(ratings))
+        for row in connection.execute(given)
     ]
     rows.sort(key=lambda row: (place[row.item.id], row.rater, row.part, row.question))
     return rows
