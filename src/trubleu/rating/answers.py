@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, select
 
-from trubleu.rating.items import Item
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items, raters, ratings
 from trubleu.rating.store.updates import add_entries, batches, rating_rows
@@ -135,23 +134,6 @@ class TakenAnswer:
     client_milliseconds: int | None
     gold: bool = False
     note: str | None = None  # replaces the common source note
-
-
-def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[int, Item]]:
-    """Return the items of a role with their numbers, by key."""
-    rows = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == role))
-    return {row.key: (row.id, Item.from_json(row.key, row.payload)) for row in rows}
-
-
-def answers_there(connection: Connection) -> dict[tuple[int, int], tuple[int | None, ...] | None]:
-    """Return the existing scores by item and rater number; None if the item was assigned without a score."""
-    there: dict[tuple[int, int], tuple[int | None, ...] | None] = {
-        (row.item, row.rater): None for row in connection.execute(select(assignments.c.item, assignments.c.rater))
-    }
-    given = select(ratings.c.item, ratings.c.rater, ratings.c.score).order_by(ratings.c.part, ratings.c.question)
-    for row in connection.execute(given):
-        there[row.item, row.rater] = (*(there.get((row.item, row.rater)) or ()), row.score)
-    return there
 
 
 def take_answers(

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from trubleu.errors import TrubleuWarning, UsageError, some
-from trubleu.rating.answers import TakenAnswer, items_by_key, number_counted, take_answers
+from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
 from trubleu.rating.config import question_key
 from trubleu.rating.create import fix_questions, found
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, remember
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
+from trubleu.rating.store.queries import items_by_key
 from trubleu.rating.store.schema import assignments, raters, ratings
 from trubleu.rating.study import Study
 

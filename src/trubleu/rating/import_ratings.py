@@ -16,13 +16,14 @@ from trubleu.data.ratings import checked_scores as scores_within
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.paths import name_of
 from trubleu.rating import raters as people
-from trubleu.rating.answers import TakenAnswer, answers_there, items_by_key, number_counted, take_answers
+from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
 from trubleu.rating.create import fix_questions
 from trubleu.rating.export import check_mturk, rater_names
 from trubleu.rating.scheduler import checked_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
-from trubleu.rating.store.schema import MODEL, raters
+from trubleu.rating.store.queries import items_by_key, scores_by_answer
+from trubleu.rating.store.schema import MODEL, assignments, raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -174,7 +175,8 @@ def _import(
     gold = items_by_key(connection, "gold")
     here = items_by_key(connection) | gold
     names = _Names(connection, platform, now)
-    there = answers_there(connection)
+    tasks = connection.execute(select(assignments.c.item, assignments.c.rater))
+    there = dict.fromkeys(((row.item, row.rater) for row in tasks), None) | scores_by_answer(connection)
     answers: dict[tuple[int, int], TakenAnswer] = {}
     met: set[int] = set()
     different = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from trubleu.rating.store.updates import ENTRY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,11 @@ def stored_items(connection: Connection) -> list[StoredItem]:
     ]
 
 
+def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[int, Item]]:
+    """Return the items of a role with their numbers, by key."""
+    return {each.item.key: (each.id, each.item) for each in stored_items(connection) if each.role == role}
+
+
 def table(connection: Connection) -> list[RatingRow]:
     """Return all current scores, ordered by item, rater and text."""
     stored = stored_items(connection)
@@ -227,17 +233,20 @@ def table(connection: Connection) -> list[RatingRow]:
     return rows
 
 
+def scores_by_answer(
+    connection: Connection, *where: ColumnElement[bool]
+) -> dict[tuple[int, int], tuple[float | None, ...]]:
+    """Return the scores of answers, by item and rater; one per text and question."""
+    found: defaultdict[tuple[int, int], list[int | None]] = defaultdict(list)
+    given = select(ratings.c.item, ratings.c.rater, ratings.c.score).join(raters, raters.c.id == ratings.c.rater)
+    for row in connection.execute(given.where(*where).order_by(ratings.c.part, ratings.c.question)):
+        found[row.item, row.rater].append(row.score)
+    return {pair: tuple(scores) for pair, scores in found.items()}
+
+
 def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | None, ...]]:
     """Return the fractional scores of models, by item and rater; one per text and question."""
-    given = (
-        select(ratings.c.item, ratings.c.rater, ratings.c.score)
-        .join(raters, raters.c.id == ratings.c.rater)
-        .where(raters.c.entry == MODEL)
-        .order_by(ratings.c.part, ratings.c.question)
-    )
-    found: dict[tuple[int, int], tuple[float | None, ...]] = {}
-    for row in connection.execute(given):
-        found[row.item, row.rater] = (*found.get((row.item, row.rater), ()), row.score)
+    found = scores_by_answer(connection, raters.c.entry == MODEL)
     # Answers carried over from another study have only integer scores.
     said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == MODEL).order_by(log.c.id)
     return found | {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
