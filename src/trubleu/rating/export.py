@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, count, groupby
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from sqlalchemy import select
+
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
 from trubleu.data.reference_files import SegmentCollector
@@ -26,6 +28,7 @@ from trubleu.rating.items import POINTS
 from trubleu.rating.raters import pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
+from trubleu.rating.store.schema import log
 from trubleu.rating.weights import (
     TextWeight,
     by_models_only,
@@ -186,7 +189,7 @@ def export_study(
         raise UsageError(f"there is no export of {what!r}; {nearest(str(what), WHATS)}")
     form = _check_export(study, what, path)
     _check_weights(what, weights, model, unverified=unverified)
-    there = _Contents(study, labels=labels and what != "references")
+    there = _Contents(study, labels=labels and what != "references", with_log=what == "raw")
     by_model, calibration, given = 0, None, there.given
     match what:
         case "references":
@@ -227,23 +230,24 @@ def export_study(
 class _Contents:
     """A study at one moment: items in the order of their file, ratings that count in that order, then by raters."""
 
-    def __init__(self, study: Study, *, labels: bool = False) -> None:
+    def __init__(self, study: Study, *, labels: bool = False, with_log: bool = False) -> None:
         self.study = study
         self.config = study.config
-        study.store.read(self._read)
+        study.store.read(lambda connection: self._read(connection, with_log))
         self.names = rater_names(self.raters, study.id, labels=labels)
         self.ratings = Counter(row.item.id for row in self.given if row.first)
 
-    def _read(self, connection: Connection) -> None:
+    def _read(self, connection: Connection, with_log: bool) -> None:
         self.stored = queries.stored_items(connection)
         self.items = [item for item in self.stored if item.role == "item"]
         self.given = [
             row for row in queries.table(connection) if row.role == "item" and row.counted and not row.excluded
         ]
         self.raters = people.all_raters(connection)
-        self.log = list(queries.log_rows(connection))
+        self.log = list(queries.log_rows(connection)) if with_log else []
         # The last answer of a rater to an item is the one that stands.
-        self.comments = {(row.item, row.rater): row.note or None for row in self.log if row.kind == "answered"}
+        said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == "answered").order_by(log.c.id)
+        self.comments = {(row.item, row.rater): row.note or None for row in connection.execute(said)}
 
 
 def _check_weights(what: What, weights: WeightsFrom, model: str | None, *, unverified: bool) -> None:
