@@ -22,7 +22,7 @@ from trubleu.rating.export import check_mturk, rater_names
 from trubleu.rating.scheduler import checked_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
-from trubleu.rating.store.queries import items_by_key, scores_by_answer
+from trubleu.rating.store.queries import scores_by_answer, stored_items
 from trubleu.rating.store.schema import MODEL, assignments, raters
 
 if TYPE_CHECKING:
@@ -172,8 +172,7 @@ def _import(
 ) -> ImportedRatings:
     lock_study(connection)
     fix_questions(connection, config)
-    gold = items_by_key(connection, "gold")
-    here = items_by_key(connection) | gold
+    here = {each.item.key: each for each in stored_items(connection) if each.role in ("item", "gold")}
     names = _Names(connection, platform, now)
     tasks = connection.execute(select(assignments.c.item, assignments.c.rater))
     there = dict.fromkeys(((row.item, row.rater) for row in tasks), None) | scores_by_answer(connection)
@@ -183,7 +182,7 @@ def _import(
     for answer in given:
         if answer.key not in here:
             raise DataError(f"{answer.place}: {answer.key!r} is not an item of this study; check the ids")
-        item = here[answer.key][0]
+        item = here[answer.key].id
         if (labelled := names.labelled(answer.rater)) is not None:
             # Most likely an export of this study with nothing new; otherwise the name could mean another person.
             if len(labelled) != 1 or there.get((item, labelled[0])) != answer.scores:
@@ -195,7 +194,7 @@ def _import(
             different += there[pair] not in (None, answer.scores)
         elif pair not in answers:
             when = now if answer.answered_at is None else answer.answered_at
-            is_gold = answer.key in gold
+            is_gold = here[answer.key].role == "gold"
             answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, None, answer.milliseconds, is_gold)
     number = len(config.questions)
     taken = list(answers.values())

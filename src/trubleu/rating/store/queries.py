@@ -196,11 +196,6 @@ def stored_items(connection: Connection) -> list[StoredItem]:
     ]
 
 
-def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[int, Item]]:
-    """Return the items of a role with their numbers, by key."""
-    return {each.item.key: (each.id, each.item) for each in stored_items(connection) if each.role == role}
-
-
 def table(connection: Connection) -> list[RatingRow]:
     """Return all current scores, ordered by item, rater and text."""
     stored = stored_items(connection)
