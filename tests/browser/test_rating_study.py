@@ -14,8 +14,7 @@ from trubleu.cli import main
 from trubleu.data import References, weight_from_ratings
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
-from trubleu.rating.server_process import ServerProcess
-from trubleu.rating.simulated_raters import simulate
+from trubleu.rating.simulated_raters import ServerProcess, simulate
 from trubleu.rating.web.sanitize import visible
 from trubleu.simulate.raters import Habits
 

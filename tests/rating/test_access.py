@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from trubleu.rating import Item, Study, StudyConfig
-from trubleu.rating.server_process import ServerProcess
+from trubleu.rating.simulated_raters import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

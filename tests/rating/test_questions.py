@@ -19,7 +19,7 @@ from trubleu.rating.audit import audit
 from trubleu.rating.carry import carry
 from trubleu.rating.config import Gold, GoldRule, Question, example
 from trubleu.rating.export import output_ratings, reference_records
-from trubleu.rating.gold import gold_scores
+from trubleu.rating.raters import gold_scores
 from trubleu.rating.store.queries import RatingRow, StoredItem
 from trubleu.rating.summary import summary
 from trubleu.rating.weights import text_weight

@@ -30,11 +30,10 @@ from trubleu.rating import (
 )
 from trubleu.rating.audit import audit
 from trubleu.rating.config import Gold, GoldRule, Question, example
-from trubleu.rating.gold import gold_scores
 from trubleu.rating.items import competition_ranks
+from trubleu.rating.raters import gold_scores
 from trubleu.rating.scheduler import arranged, shown_order
-from trubleu.rating.server_process import ServerProcess
-from trubleu.rating.simulated_raters import simulate
+from trubleu.rating.simulated_raters import ServerProcess, simulate
 from trubleu.rating.summary import summary
 
 if TYPE_CHECKING:

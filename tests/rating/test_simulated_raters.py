@@ -20,8 +20,7 @@ from trubleu.errors import UsageError
 from trubleu.rating import Item, Study
 from trubleu.rating.audit import audit
 from trubleu.rating.config import Gold, example
-from trubleu.rating.server_process import ServerProcess
-from trubleu.rating.simulated_raters import Browser, Page, simulate, true_qualities
+from trubleu.rating.simulated_raters import Browser, Page, ServerProcess, simulate, true_qualities
 from trubleu.simulate import World, write_world
 from trubleu.simulate.raters import Habits, SimulatedRater, simulated_raters
 

@@ -312,8 +312,7 @@ def _check(options: argparse.Namespace, study: Study) -> None:
 
 
 def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
-    from trubleu.rating.server_process import ServerProcess
-    from trubleu.rating.simulated_raters import simulate
+    from trubleu.rating.simulated_raters import ServerProcess, simulate
     from trubleu.simulate import read_world
     from trubleu.simulate.raters import Habits
 

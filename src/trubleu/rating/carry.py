@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from trubleu.errors import TrubleuWarning, UsageError, some
+from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
 from trubleu.rating.config import question_key
 from trubleu.rating.create import fix_questions, found
-from trubleu.rating.insert_answers import TakenAnswer, items_by_key, take_answers
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, remember
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
+from trubleu.rating.store.queries import stored_items
 from trubleu.rating.store.schema import assignments, raters, ratings
 from trubleu.rating.study import Study
 
@@ -155,8 +156,10 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, now: int) 
 def _copy(
     connection: Connection, theirs: Connection, config: StudyConfig, other: Study, now: int
 ) -> tuple[Carried, str]:
-    there = {number: item for number, item in items_by_key(theirs).values()}  # noqa: C416 - pairs are turned round
-    same, changed = _same_items(items_by_key(connection), there)
+    here, there = (
+        {each.id: each.item for each in stored_items(store) if each.role == "item"} for store in (connection, theirs)
+    )
+    same, changed = _same_items(here, there)
     people = _copy_raters(connection, theirs, config, other, now)
     given: defaultdict[tuple[int, int], list[Row[Any]]] = defaultdict(list)
     for row in theirs.execute(select(ratings).order_by(ratings.c.part, ratings.c.question)):
@@ -184,7 +187,8 @@ def _copy(
             )
         )
     questions = len(config.questions)
-    counted = take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
+    take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
+    counted = number_counted(connection, answers)
     rated = [answer.item for answer in answers if answer.scores is not None]
     if not any(item in there for item, _ in given):
         reason = "nobody has rated anything there yet"
@@ -198,31 +202,32 @@ def _copy(
 
 
 def _same_items(
-    here: Mapping[str, tuple[int, Item]], there: Mapping[int, Item]
+    here: Mapping[int, Item], there: Mapping[int, Item]
 ) -> tuple[dict[int, tuple[int, tuple[int, ...]]], tuple[str, ...]]:
     """Return the items here by their numbers there, with the position of each of their texts there.
 
     Also return the keys that exist in both with different texts.
     """
     same: dict[int, tuple[int, tuple[int, ...]]] = {}
+    numbers = {item.key: number for number, item in here.items()}
     for number, item in there.items():
-        if item.key in here and here[item.key][1].same_texts(item):
-            same[number] = (here[item.key][0], tuple(range(len(item.texts))))
+        if item.key in numbers and here[numbers[item.key]].same_texts(item):
+            same[number] = (numbers[item.key], tuple(range(len(item.texts))))
     taken = {mine for mine, _ in same.values()}
     mine_by_look: defaultdict[object, list[tuple[int, Item]]] = defaultdict(list)
-    for mine, own in here.values():
+    for mine, own in here.items():
         if mine not in taken:
             mine_by_look[_look(own)].append((mine, own))
     theirs_by_look: defaultdict[object, list[int]] = defaultdict(list)
     for number, item in there.items():
         if number not in same:
             theirs_by_look[_look(item)].append(number)
-    for look, numbers in theirs_by_look.items():
+    for look, alike in theirs_by_look.items():
         found = mine_by_look.get(look, [])
-        if len(found) == len(numbers) == 1:
+        if len(found) == len(alike) == 1:
             ((mine, own),) = found
-            same[numbers[0]] = (mine, _order(own, there[numbers[0]]))
-    changed = [item.key for number, item in there.items() if item.key in here and number not in same]
+            same[alike[0]] = (mine, _order(own, there[alike[0]]))
+    changed = [item.key for number, item in there.items() if item.key in numbers and number not in same]
     return same, tuple(changed)
 
 

@@ -7,8 +7,9 @@ import json
 import re
 import shlex
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -231,6 +232,14 @@ class Question(Settings):
         return f"{score} – {label}" if (label := self.label(score)) else str(score)
 
 
+class Slot(NamedTuple):
+    """The place of a score in an answer: what forms call it, which text it is about, and the question."""
+
+    name: str
+    part: int
+    question: Question
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What an answer consists of: a score for each question about each text.
@@ -247,10 +256,17 @@ class Asked:
     @property
     def fields(self) -> tuple[str, ...]:
         """What forms call the scores, text by text."""
-        parts, questions = range(1, self.parts + 1), range(1, len(self.questions) + 1)
-        if len(self.questions) == 1:
-            return tuple(f"score_{part}" for part in parts)
-        return tuple(f"score_{part}_{question}" for part in parts for question in questions)
+        return tuple(slot.name for slot in self.slots)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The scores of an answer, text by text."""
+        several = len(self.questions) > 1
+        return tuple(
+            Slot(f"score_{part + 1}_{at}" if several else f"score_{part + 1}", part, question)
+            for part in range(self.parts)
+            for at, question in enumerate(self.questions, 1)
+        )
 
 
 Consequence = Literal["exclude", "stop", "flag"]
@@ -342,6 +358,11 @@ class Gold(Settings):
     rule: GoldRule | None = None
     """What follows if somebody gets too many wrong: exclude (others rate instead), stop (no more tasks) or flag (you
     are told), such as {at_least: 5, share: 0.7, then: exclude}."""
+
+    def beside(self, number: int) -> Fraction:
+        """Return how many gold items a rater gets on average beside so many others."""
+        share = Fraction(str(self.share))
+        return min(number * share / (1 - share), Fraction(len(self.items)))
 
 
 PROLIFIC_KEYS = "https://api.prolific.com/.well-known/study/jwks.json"
@@ -592,6 +613,11 @@ class StudyConfig(Settings):
         """What an answer consists of."""
         return Asked(self.parts, self.questions)
 
+    @property
+    def examples(self) -> tuple[Item, ...]:
+        """Practice and gold items."""
+        return (*self.practice, *self.gold.items)
+
 
 def question_key(config: StudyConfig) -> str:
     """Return what must stay as it is once people have answered: the names of the questions and their points."""
@@ -787,20 +813,14 @@ def crowd_warnings(config: StudyConfig) -> list[str]:
         found.append(
             "raters who get gold items wrong reach the end like all others; gold.rule can exclude or stop them"
         )
-    elif gold.rule is not None and gold.rule.at_least > (expected := _gold_each(config)):
-        found.append(
-            f"gold.rule begins after {gold.rule.at_least} gold items, but with most_ratings_per_rater: "
-            f"{config.most_ratings_per_rater} a rater gets about {expected:.0f}; raise gold.share or lower at_least"
-        )
+    elif gold.rule is not None and (most := config.most_ratings_per_rater) is not None:
+        expected = gold.beside(most)
+        if gold.rule.at_least > expected:
+            found.append(
+                f"gold.rule begins after {gold.rule.at_least} gold items, but with most_ratings_per_rater: {most} "
+                f"a rater gets about {float(expected):.0f}; raise gold.share or lower at_least"
+            )
     return found
-
-
-def _gold_each(config: StudyConfig) -> float:
-    """Return about how many gold items a rater gets."""
-    if config.most_ratings_per_rater is None:
-        return len(config.gold.items)
-    share = config.gold.share
-    return min(len(config.gold.items), config.most_ratings_per_rater * share / (1 - share))
 
 
 def default_config_text(kind: Kind) -> str:

@@ -16,10 +16,10 @@ from sqlalchemy.engine import URL
 from trubleu.errors import DataError, StoreError, UsageError, counted
 from trubleu.files.writer import write_private
 from trubleu.rating import raters
+from trubleu.rating.answers import settle
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key
 from trubleu.rating.items import check_items
 from trubleu.rating.migrate import migrate
-from trubleu.rating.quota import settle
 from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
 from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
@@ -62,23 +62,20 @@ def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item]
 
 def in_step(connection: Connection, config: StudyConfig) -> bool:
     """Return whether the store matches the settings."""
-    return (
-        get_meta(connection, "raters") == str(config.raters)
-        and _models_count(connection) == config.models_count
-        and _wanted(config) == _present(connection)
-    )
+    wanted = [(item.key, item.to_json(), at) for at, item in enumerate(config.examples)]
+    there = [(row.key, row.payload, row.position) for row in _examples(connection) if row.role != "retired"]
+    return not _changed(connection, config) and wanted == there
 
 
-def _models_count(connection: Connection) -> bool:
-    return get_meta(connection, MODELS_COUNT) == "true"
+def _synced(config: StudyConfig) -> dict[str, str]:
+    """Return the settings that the store keeps as they are now."""
+    return {"raters": str(config.raters), MODELS_COUNT: str(config.models_count).lower()}
 
 
-def _wanted(config: StudyConfig) -> list[tuple[str, str, int]]:
-    return [(item.key, item.to_json(), at) for at, item in enumerate((*config.practice, *config.gold.items))]
-
-
-def _present(connection: Connection) -> list[tuple[str, str, int]]:
-    return [(row.key, row.payload, row.position) for row in _examples(connection) if row.role != "retired"]
+def _changed(connection: Connection, config: StudyConfig) -> dict[str, str]:
+    """Return those of these that differ; stores of older studies lack some."""
+    before = {"raters": get_meta(connection, "raters"), MODELS_COUNT: get_meta(connection, MODELS_COUNT) or "false"}
+    return {key: value for key, value in _synced(config).items() if value != before[key]}
 
 
 def _examples(connection: Connection) -> list[Row[Any]]:
@@ -101,37 +98,34 @@ def bring_in_step(connection: Connection, config: StudyConfig, *, now: int) -> N
 
 
 def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
-    before = int(get_meta(connection, "raters") or 0)
-    if before == config.raters and _models_count(connection) == config.models_count:
+    changed = _changed(connection, config)
+    if not changed:
         return
+    before = int(get_meta(connection, "raters") or 0)
     most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
     if config.raters < before and most > config.raters:
         raise DataError(
             f"study.yaml asks for {counted(config.raters, 'rater')} per item, but some items have {most} already; "
             f"write raters: {before} again"
         )
-    if before != config.raters:
-        connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))
-        put_meta(connection, "raters", str(config.raters))
-        note(connection, "raters", None, now, str(config.raters))
-    if _models_count(connection) != config.models_count:
-        put_meta(connection, MODELS_COUNT, str(config.models_count).lower())
-        note(connection, "models", None, now, str(config.models_count).lower())
+    for key, value in changed.items():
+        put_meta(connection, key, value)
+        note(connection, {MODELS_COUNT: "models"}.get(key, key), None, now, value)
+    connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))
     settle(connection, connection.execute(select(items.c.id).where(items.c.role == "item")).scalars().all(), now=now)
 
 
 def _sync_examples(connection: Connection, config: StudyConfig) -> None:
     """Add, change and retire practice and gold items; answers to retired ones are kept."""
     there = {row.key: row for row in _examples(connection)}
-    wanted = {item.key: (item, at) for at, item in enumerate((*config.practice, *config.gold.items))}
-    for key, row in there.items():
-        if key not in wanted and row.role != "retired":
-            _set(connection, row, role="retired")
-    for key, (item, at) in wanted.items():
-        if key not in there:
+    for key in there.keys() - {item.key for item in config.examples}:
+        if there[key].role != "retired":
+            _set(connection, there[key], role="retired")
+    for at, item in enumerate(config.examples):
+        if item.key not in there:
             add_items(connection, config, [item], first_position=at)
         else:
-            _set(connection, there[key], role=item.role, payload=item.to_json(), position=at)
+            _set(connection, there[item.key], role=item.role, payload=item.to_json(), position=at)
 
 
 def _set(connection: Connection, row: Row[Any], **changes: object) -> None:
@@ -280,17 +274,16 @@ def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
 
 
 def _fill(connection: Connection, config: StudyConfig, items: Sequence[Item]) -> None:
-    settings: dict[str, Any] = {
+    settings = {
         "study": secrets.token_hex(8),
         "kind": config.kind,
         KEY: secrets.token_urlsafe(32),
         "state": "running",
-        "raters": config.raters,
-        MODELS_COUNT: str(config.models_count).lower(),
+        **_synced(config),
         QUESTIONS: question_key(config),
         TIP: "",
     }
     for key, value in settings.items():
-        put_meta(connection, key, str(value))
+        put_meta(connection, key, value)
     add_items(connection, config, items)
-    add_items(connection, config, [*config.practice, *config.gold.items])
+    add_items(connection, config, config.examples)

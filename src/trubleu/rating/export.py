@@ -6,8 +6,8 @@ import csv
 import json
 import warnings
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
-from itertools import combinations, count
+from dataclasses import dataclass, field
+from itertools import combinations, count, groupby
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from sqlalchemy import select
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from trubleu.rating.config import StudyConfig
     from trubleu.rating.items import Item
     from trubleu.rating.raters import Rater
-    from trubleu.rating.store.queries import RatingRow, StoredItem
+    from trubleu.rating.store.queries import RatingRow
     from trubleu.rating.study import Study
     from trubleu.rating.weights import Text, WeightsFrom
     from trubleu.stats import Calibration
@@ -90,9 +90,6 @@ FORMATS: Final[dict[What, tuple[Format, ...]]] = {
 """What each can be written as."""
 
 WEIGHTS_FROM: Final[tuple[WeightsFrom, ...]] = ("people", "joint", "model")
-
-UNKNOWN_SYSTEM: Final = "reference"
-"""Who wrote a text of which the study knows neither the system nor the origin."""
 
 _LOG: Final = (
     "id", "at", "kind", "rater", "item", "scores", "counted", "milliseconds", "client_milliseconds", "answered_at",
@@ -190,39 +187,34 @@ def export_study(
     """
     if what not in WHATS:
         raise UsageError(f"there is no export of {what!r}; {nearest(str(what), WHATS)}")
-    form = check_export(study, what, path)
-    check_weights(what, weights, model, unverified=unverified)
-    there = study.store.read(_Contents.of)
+    form = _check_export(study, what, path)
+    _check_weights(what, weights, model, unverified=unverified)
+    there = _Contents(study, labels=labels and what != "references", with_log=what == "raw")
     by_model, calibration, given = 0, None, there.given
     match what:
         case "references":
-            chosen, calibration = (None, None) if weights == "people" else _chosen_weights(study, there, weights, model)
+            chosen, calibration = (None, None) if weights == "people" else _chosen_weights(there, weights, model)
             by_model = sum(weight.source == "model" for weight in (chosen or {}).values())
-            records = _reference_records(there, study, chosen, unverified=weights == "model")
-            with atomic_writer(path) as stream:
-                stream.writelines(json_line(record) + "\n" for record in records)
-            rows = len(records)
+            rows = _write_records(path, form, (), _references(there, chosen, unverified=weights == "model"))
             given = [row for row in there.given if not row.model]
-        case "ratings":
-            ratings = _output_ratings(there, study, labels)
-            ratings.write(path)
-            rows = len(ratings)
-        case "rankings":
-            rankings = _output_rankings(there, study, labels)
-            rankings.write(path)
-            rows = len(rankings)
+        case "ratings" | "rankings":
+            table = _output_ratings(there) if what == "ratings" else _output_rankings(there)
+            table.write(path)
+            rows = len(table)
         case "wide":
             wide = _wide_rankings if study.config.kind == "ranking" else _wide_records
-            rows = _write_records(path, form, *wide(there, study, labels))
+            rows = _write_records(path, form, *wide(there))
         case "raw":
-            rows = _write_records(path, form, _LOG, [*_log_records(study, labels)])
+            rows = _write_records(path, form, _LOG, _log_records(there))
         case "mturk-tasks":
             from trubleu.rating.mturk import write_tasks
 
             rows = write_tasks(study, path)
+    short = [item for item in there.items if there.ratings[item.id] < item.wanted]
+    unrated = sum(not there.ratings[item.id] for item in short)
     number = sum(row.first for row in given)
-    made = replace(_counts(there, rows), ratings=number, by_model=by_model, calibration=calibration)
-    if what in ("references", "ratings", "rankings", "wide") and made.short:
+    made = Exported(rows, number, len(there.items), len(short), unrated, by_model, calibration)
+    if what in ("references", "ratings", "rankings", "wide") and short:
         marked = '; they are marked "short"' if what == "references" else ""
         warnings.warn(
             f"items with fewer ratings than asked for: {made.short:,} of {made.items:,}, {made.unrated:,} of them "
@@ -235,26 +227,30 @@ def export_study(
     return made
 
 
-@dataclass(frozen=True, slots=True)
 class _Contents:
     """A study at one moment: items in the order of their file, ratings that count in that order, then by raters."""
 
-    items: list[StoredItem]
-    given: list[RatingRow]
-    raters: list[Rater]
-    comments: dict[tuple[int, int], str]
+    def __init__(self, study: Study, *, labels: bool = False, with_log: bool = False) -> None:
+        self.study = study
+        self.config = study.config
+        study.store.read(lambda connection: self._read(connection, with_log))
+        self.names = rater_names(self.raters, study.id, labels=labels)
+        self.ratings = Counter(row.item.id for row in self.given if row.first)
 
-    @classmethod
-    def of(cls, connection: Connection) -> _Contents:
-        items = [item for item in queries.stored_items(connection) if item.role == "item"]
-        given = [row for row in queries.table(connection) if row.role == "item" and row.counted and not row.excluded]
+    def _read(self, connection: Connection, with_log: bool) -> None:
+        self.stored = queries.stored_items(connection)
+        self.items = [item for item in self.stored if item.role == "item"]
+        self.given = [
+            row for row in queries.table(connection) if row.role == "item" and row.counted and not row.excluded
+        ]
+        self.raters = people.all_raters(connection)
+        self.log = list(queries.log_rows(connection)) if with_log else []
         # The last answer of a rater to an item is the one that stands.
         said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == "answered").order_by(log.c.id)
-        comments = {(row.item, row.rater): row.note or "" for row in connection.execute(said)}
-        return cls(items, given, people.all_raters(connection), comments)
+        self.comments = {(row.item, row.rater): row.note or None for row in connection.execute(said)}
 
 
-def check_weights(what: What, weights: WeightsFrom, model: str | None, *, unverified: bool) -> None:
+def _check_weights(what: What, weights: WeightsFrom, model: str | None, *, unverified: bool) -> None:
     """Refuse weights that do not fit the export, and those that nobody has checked unless that is said."""
     if weights not in WEIGHTS_FROM:
         raise UsageError(f"there are no weights {weights!r}; {nearest(str(weights), WEIGHTS_FROM)}")
@@ -272,15 +268,14 @@ def check_weights(what: What, weights: WeightsFrom, model: str | None, *, unveri
 
 
 def _chosen_weights(
-    study: Study, there: _Contents, weights: WeightsFrom, model: str | None
+    there: _Contents, weights: WeightsFrom, model: str | None
 ) -> tuple[dict[Text, TextWeight], Calibration | None]:
     """Return weights of which some or all are a model's."""
-    config, scores = study.config, study.store.read(queries.model_scores)
+    config, scores = there.config, there.study.store.read(queries.model_scores)
     rated = {number for _, number in scores}
     rater = find_model([each for each in there.raters if each.id in rated], model)
-    values = model_values(config, scores, rater.id)
-    inside = {item.id for item in there.items}
-    values = {text: value for text, value in values.items() if text[0] in inside}
+    segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
+    values = {text: value for text, value in model_values(config, scores, rater.id).items() if text in segments}
     if weights == "model":
         warnings.warn(
             f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified",
@@ -289,18 +284,11 @@ def _chosen_weights(
         )
         return {text: TextWeight(value, None, "model") for text, value in values.items()}, None
     by_people = [row for row in there.given if not row.model]
-    ratings = Counter((row.item.id, row.part) for row in by_people if not row.question)
-    segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
+    ratings = Counter(row.text for row in by_people if not row.question)
     return joint_weights(people_weights(config, by_people), values, ratings=ratings, segments=segments, name=rater.name)
 
 
-def _counts(there: _Contents, rows: int) -> Exported:
-    number = Counter(row.item.id for row in there.given if row.first)
-    short = [item for item in there.items if number[item.id] < item.wanted]
-    return Exported(rows, number.total(), len(there.items), len(short), sum(not number[item.id] for item in short))
-
-
-def check_export(study: Study, what: What, path: PathLike) -> Format:
+def _check_export(study: Study, what: What, path: PathLike) -> Format:
     """Refuse what could not be exported, and return the format that the path asks for."""
     kind = study.config.kind
     if what == "references" and kind != "response":
@@ -337,7 +325,7 @@ def reference_records(study: Study) -> list[dict[str, Any]]:
     [{'text': 'fine', 'weight': None, 'ratings': [], 'raters': [], 'origin': 'seed', 'short': True}]
     >>> study.close()
     """
-    return _reference_records(study.store.read(_Contents.of), study)
+    return _references(_Contents(study))
 
 
 def rated_references(study: Study) -> References:
@@ -345,7 +333,7 @@ def rated_references(study: Study) -> References:
     if study.config.kind != "response":
         raise UsageError(f"{study.folder} compares outputs, so it has no weights of references")
     collector = SegmentCollector(str(study.folder))
-    for number, record in enumerate(_reference_records(study.store.read(_Contents.of), study, rated=True), 1):
+    for number, record in enumerate(_references(_Contents(study), rated=True), 1):
         collector.add(record, f"{study.folder}: segment {number}", str(number))
     return References(**collector.columns()._asdict())
 
@@ -370,39 +358,53 @@ def _is_plain(config: StudyConfig) -> bool:
     return plain and config.kind != "ranking"
 
 
-def _reference_records(
-    there: _Contents,
-    study: Study,
-    chosen: Mapping[Text, TextWeight] | None = None,
-    *,
-    unverified: bool = False,
-    rated: bool = False,
+def _references(
+    there: _Contents, chosen: Mapping[Text, TextWeight] | None = None, *, unverified: bool = False, rated: bool = False
 ) -> list[dict[str, Any]]:
-    names = rater_names(there.raters, study.id)
+    """Return segments with their references; ``rated`` adds the weight that each rater alone would give."""
     scores: dict[int, list[RatingRow]] = defaultdict(list)
     for row in there.given:
         if not row.model:  # those that count only do so towards what is asked for
             scores[row.item.id].append(row)
-    complete = Counter(row.item.id for row in there.given if row.first)
     segments: dict[str, dict[str, Any]] = {}
     for stored in there.items:
-        item = stored.item
+        item, rows = stored.item, scores[stored.id]
         segment = item.segment or item.key
-        head = _segment(item, segment)
+        head: dict[str, Any] = {"id": segment, "context": list(item.context)}
+        head |= {} if item.message is None else {"message": item.message}
         if segments.setdefault(segment, head | {"references": []}) | head != segments[segment]:
             raise DataError(
                 f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
                 "export --as ratings"
             )
-        record = _reference(item, scores[stored.id], study.config, names)
-        if complete[stored.id] < stored.wanted:
+        record = _reference(there, item, rows)
+        if there.ratings[stored.id] < stored.wanted:
             record["short"] = True
         if rated:  # on whatever scale
-            record["rated"] = _rated(scores[stored.id], study.config, names)
+            by_rater = groupby(rows, lambda row: row.rater)
+            weights = ((there.names[rater], text_weight(there.config, own)) for rater, own in by_rater)
+            record["rated"] = tuple((name, float(weight)) for name, weight in weights if weight is not None)
         if chosen is not None:
             _put_weight(record, chosen.get((stored.id, 0)), unverified=unverified)
         segments[segment]["references"].append(record)
     return list(segments.values())
+
+
+def _reference(there: _Contents, item: Item, rows: Sequence[RatingRow]) -> dict[str, Any]:
+    record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
+    weight = text_weight(there.config, rows)
+    record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
+    if _is_plain(there.config):
+        record["ratings"] = [row.score for row in rows]
+        record["raters"] = [there.names[row.rater] for row in rows]
+    else:  # ratings of references are whole numbers from 1 to 5, one per rater
+        record["scores_of_raters"] = {
+            question.name or "score": [row.score for row in rows if row.question == at]
+            for at, question in enumerate(there.config.questions)
+        }
+    if item.reference is None:  # a triple's own response
+        record["origin"] = SEED_SYSTEM
+    return record | {name: value for name, value in item.extra.items() if name not in ("short", *record)}
 
 
 def _put_weight(record: dict[str, Any], weight: TextWeight | None, *, unverified: bool) -> None:
@@ -415,40 +417,6 @@ def _put_weight(record: dict[str, Any], weight: TextWeight | None, *, unverified
         record |= {"weight_se": weight.error, "weight_from": weight.source}
     if unverified:
         record["unverified"] = True
-
-
-def _segment(item: Item, name: str) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": name, "context": list(item.context)}
-    if item.message is not None:
-        record["message"] = item.message
-    return record
-
-
-def _rated(rows: Sequence[RatingRow], config: StudyConfig, names: Mapping[int, str]) -> tuple[tuple[str, float], ...]:
-    """Return the weight that each rater alone would give a text."""
-    given: dict[int, list[RatingRow]] = defaultdict(list)
-    for row in rows:
-        given[row.rater].append(row)
-    weights = ((names[rater], text_weight(config, own)) for rater, own in given.items())
-    return tuple((name, float(weight)) for name, weight in weights if weight is not None)
-
-
-def _reference(item: Item, rows: Sequence[RatingRow], config: StudyConfig, names: Mapping[int, str]) -> dict[str, Any]:
-    record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
-    weight = text_weight(config, rows)
-    record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
-    if _is_plain(config):
-        record["ratings"] = [row.score for row in rows]
-        record["raters"] = [names[row.rater] for row in rows]
-    else:  # ratings of references are whole numbers from 1 to 5, one per rater
-        questions = [question.name or "score" for question in config.questions]
-        record["scores_of_raters"] = {
-            name: [row.score for row in rows if row.question == at] for at, name in enumerate(questions)
-        }
-    if item.reference is None:  # a triple's own response
-        record["origin"] = SEED_SYSTEM
-    record |= {name: value for name, value in item.extra.items() if name not in ("short", *record)}
-    return record
 
 
 def output_ratings(study: Study, *, labels: bool = False) -> Ratings:
@@ -476,109 +444,88 @@ def output_ratings(study: Study, *, labels: bool = False) -> Ratings:
     (('7',), ('ann',), (4,))
     >>> study.close()
     """
-    return _output_ratings(study.store.read(_Contents.of), study, labels)
+    return _output_ratings(_Contents(study, labels=labels))
 
 
-def _output_ratings(there: _Contents, study: Study, labels: bool) -> Ratings:
-    names = rater_names(there.raters, study.id, labels=labels)
-    columns: dict[str, Any] = {name: [] for name in ("item", "system", "rater", "score", "pair", "aspect")}
-    questions = study.config.questions
+def _output_ratings(there: _Contents) -> Ratings:
+    columns: dict[str, Any] = {name: [] for name in ("item", "system", "pair", "rater", "score", "aspect")}
     for row in there.given:
-        if row.score is None:
-            continue
-        item = row.item.item
-        columns["aspect"].append(questions[row.question].name or None)
-        columns["item"].append(item.segment if item.systems else item.key)
-        columns["system"].append(item.systems[row.part] if item.systems else origin_of(item))
-        columns["rater"].append(names[row.rater])
-        columns["score"].append(row.score)
-        columns["pair"].append(":".join(item.systems) or None)
-    scale = (1, max(question.points for question in questions))
-    return Ratings(**columns, scale=scale, source=str(study.folder))
+        if row.score is not None:
+            aspect = there.config.questions[row.question].name or None
+            for name, value in (_what_was_rated(there, row) | {"score": row.score, "aspect": aspect}).items():
+                columns[name].append(value)
+    scale = (1, max(question.points for question in there.config.questions))
+    return Ratings(**columns, scale=scale, source=str(there.study.folder))
 
 
-def _wide_records(there: _Contents, study: Study, labels: bool) -> tuple[list[str], list[dict[str, Any]]]:
+def _what_was_rated(there: _Contents, row: RatingRow) -> dict[str, Any]:
+    item = row.item.item
+    return {
+        "item": item.segment if item.systems else item.key,
+        "system": item.writer(row.part),
+        "pair": ":".join(item.systems) or None,
+        "rater": there.names[row.rater],
+    }
+
+
+def _wide_records(there: _Contents) -> tuple[list[str], list[dict[str, Any]]]:
     """Return one record an answer to a text: a field for each question, None where it was left out."""
-    raters = rater_names(there.raters, study.id, labels=labels)
-    titles = [question.name or "score" for question in study.config.questions]
+    titles = [question.name or "score" for question in there.config.questions]
     records: list[dict[str, Any]] = []
     for row in there.given:
         if not row.question:
-            item = row.item.item
-            records.append(
-                {
-                    "item": item.segment if item.systems else item.key,
-                    "system": item.systems[row.part] if item.systems else origin_of(item),
-                    "pair": ":".join(item.systems) or None,
-                    "rater": raters[row.rater],
-                    **dict.fromkeys(titles),
-                    **_circumstances(there, row),
-                }
-            )
+            records.append(_what_was_rated(there, row) | dict.fromkeys(titles) | _circumstances(there, row))
         records[-1][titles[row.question]] = row.score
     return ["item", "system", "pair", "rater", *titles, "seconds", "comment"], records
 
 
 def _circumstances(there: _Contents, row: RatingRow) -> dict[str, Any]:
     """Return how long an answer took, and the comment."""
-    return {"seconds": row.seconds, "comment": there.comments.get((row.item.id, row.rater)) or None}
+    return {"seconds": row.seconds, "comment": there.comments.get((row.item.id, row.rater))}
 
 
-def _ranked(there: _Contents) -> list[list[RatingRow]]:
-    """Return the ranks of each answer to a ranking, in the order of the item's texts."""
-    found: dict[tuple[int, int], list[RatingRow]] = defaultdict(list)
-    for row in there.given:
-        found[row.item.id, row.rater].append(row)
-    return list(found.values())
+def _ranked(there: _Contents) -> Iterator[tuple[dict[str, RatingRow], Item]]:
+    """Yield the ranks of each answer to a ranking by system, in the order of the item's texts."""
+    for _, rows in groupby(there.given, lambda row: (row.item.id, row.rater)):
+        given = list(rows)
+        item = given[0].item.item
+        yield dict(zip(_systems(item), given, strict=True)), item
 
 
 def _systems(item: Item) -> tuple[str, ...]:
     return item.systems or tuple(str(part) for part in range(1, len(item.texts) + 1))
 
 
-def _output_rankings(there: _Contents, study: Study, labels: bool) -> Rankings:
+def _output_rankings(there: _Contents) -> Rankings:
     """Return the pairs of all rankings, as WMT publishes them."""
-    names = rater_names(there.raters, study.id, labels=labels)
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking")
-    }
-    for number, rows in enumerate(_ranked(there)):
-        item = rows[0].item.item
-        for (system_a, a), (system_b, b) in combinations(zip(_systems(item), rows, strict=True), 2):
-            values = (item.segment or item.key, system_a, a.score, system_b, b.score, names[a.rater], str(number))
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-    return Rankings.from_columns(**columns, source=str(study.folder))
+    names = ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking")
+    pairs = [
+        (item.segment or item.key, system_a, a.score, system_b, b.score, there.names[a.rater], str(number))
+        for number, (ranks, item) in enumerate(_ranked(there))
+        for (system_a, a), (system_b, b) in combinations(ranks.items(), 2)
+    ]
+    columns: dict[str, Any] = {name: [pair[at] for pair in pairs] for at, name in enumerate(names)}
+    return Rankings.from_columns(**columns, source=str(there.study.folder))
 
 
-def _wide_rankings(there: _Contents, study: Study, labels: bool) -> tuple[list[str], list[dict[str, Any]]]:
+def _wide_rankings(there: _Contents) -> tuple[list[str], list[dict[str, Any]]]:
     """Return one record a ranking: the rank of each system, and the order in which the rater saw them, if known."""
-    raters = rater_names(there.raters, study.id, labels=labels)
     systems = dict.fromkeys(system for stored in there.items for system in _systems(stored.item))
     records = []
-    for rows in _ranked(there):
-        first, item, mine = rows[0], rows[0].item.item, _systems(rows[0].item.item)
+    for ranks, item in _ranked(there):
+        mine, first = [*ranks], next(iter(ranks.values()))
         here = (first.item.id, first.rater)
-        ranks = {system: row.score for system, row in zip(mine, rows, strict=True)}
-        order = shown_order(study.secret, len(mine), *here, first.flipped) if here in there.comments else ()
+        order = shown_order(there.study.secret, len(mine), *here, first.flipped) if here in there.comments else ()
         records.append(
             {
                 "item": item.segment or item.key,
-                "rater": raters[first.rater],
-                **{f"rank_{system}": ranks.get(system) for system in systems},
+                "rater": there.names[first.rater],
+                **{f"rank_{system}": ranks[system].score if system in ranks else None for system in systems},
                 "shown": ":".join(mine[part] for part in order) or None,
                 **_circumstances(there, first),
             }
         )
     return ["item", "rater", *(f"rank_{system}" for system in systems), "shown", "seconds", "comment"], records
-
-
-def origin_of(item: Item) -> str:
-    """Return where a text comes from, as far as the study knows."""
-    if item.reference is None:
-        return SEED_SYSTEM
-    origin = item.extra.get("origin")
-    return origin if isinstance(origin, str) and origin.strip() else UNKNOWN_SYSTEM
 
 
 def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) -> dict[int, str]:
@@ -603,17 +550,15 @@ def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) ->
     return names
 
 
-def _log_records(study: Study, labels: bool) -> Iterator[dict[str, Any]]:
-    """Yield the log of a study; see `LogRow` for what its fields mean."""
-
-    def everything(connection: Connection) -> tuple[list[StoredItem], list[Rater], list[queries.LogRow]]:
-        return queries.stored_items(connection), people.all_raters(connection), list(queries.log_rows(connection))
-
-    items, raters, rows = study.store.read(everything)
-    keys = {item.id: item.item.key for item in items}
-    names = rater_names(raters, study.id, labels=labels)
-    for row in rows:
-        values = {name: getattr(row, name) for name in _LOG}
-        values["rater"] = None if row.rater is None else names[row.rater]
-        values["item"] = None if row.item is None else keys[row.item]
-        yield values | {"scores": None if row.scores is None else list(row.scores)}
+def _log_records(there: _Contents) -> list[dict[str, Any]]:
+    """Return the log of a study; see `LogRow` for what its fields mean."""
+    keys = {item.id: item.item.key for item in there.stored}
+    return [
+        {name: getattr(row, name) for name in _LOG}
+        | {
+            "rater": None if row.rater is None else there.names[row.rater],
+            "item": None if row.item is None else keys[row.item],
+            "scores": None if row.scores is None else list(row.scores),
+        }
+        for row in there.log
+    ]

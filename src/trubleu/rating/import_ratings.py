@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from sqlalchemy import select
 
 from trubleu.data.rating_files import read_ratings
-from trubleu.data.ratings import checked_labels, checked_names, checked_scores
+from trubleu.data.ratings import checked_labels, checked_names
+from trubleu.data.ratings import checked_scores as scores_within
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.paths import name_of
 from trubleu.rating import raters as people
+from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
 from trubleu.rating.create import fix_questions
 from trubleu.rating.export import check_mturk, rater_names
-from trubleu.rating.gold import exclude_by_rule
-from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
-from trubleu.rating.items import competition_ranks
-from trubleu.rating.scheduler import check_scores
+from trubleu.rating.scheduler import checked_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
-from trubleu.rating.store.schema import MODEL, raters, ratings
+from trubleu.rating.store.queries import scores_by_answer, stored_items
+from trubleu.rating.store.schema import MODEL, assignments, raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,19 +150,14 @@ def import_answers(
     """
     if platform not in (None, "prolific", "mturk"):
         raise UsageError(f"there is no platform {platform!r}; known: prolific, mturk")
-    given = list(answers)
     config = study.config
-    needed = config.parts * len(config.questions)
-    for answer in given:
+    given = []
+    for answer in answers:
         people.check_name(answer.rater, f"{answer.place}: the id of a rater")
-        if len(answer.scores) != needed:
-            raise DataError(
-                f"{answer.place}: there are {len(answer.scores)} scores, but the study has {needed} per item"
-            )
-        if problem := check_scores(config, answer.scores):
-            raise DataError(f"{answer.place}: {problem}")
-    if config.kind == "ranking":
-        given = [replace(each, scores=competition_ranks([score or 0 for score in each.scores])) for each in given]
+        try:
+            given.append(replace(answer, scores=checked_scores(config, answer.scores)))
+        except UsageError as error:
+            raise DataError(f"{answer.place}: {error}") from None
     at = study.now() if now is None else now
     return study.store.write(lambda connection: _import(connection, config, given, source, platform, at))
 
@@ -177,17 +172,17 @@ def _import(
 ) -> ImportedRatings:
     lock_study(connection)
     fix_questions(connection, config)
-    gold = items_by_key(connection, "gold")
-    here = items_by_key(connection) | gold
+    here = {each.item.key: each for each in stored_items(connection) if each.role in ("item", "gold")}
     names = _Names(connection, platform, now)
-    there = answers_there(connection)
+    tasks = connection.execute(select(assignments.c.item, assignments.c.rater))
+    there = dict.fromkeys(((row.item, row.rater) for row in tasks), None) | scores_by_answer(connection)
     answers: dict[tuple[int, int], TakenAnswer] = {}
     met: set[int] = set()
     different = 0
     for answer in given:
         if answer.key not in here:
             raise DataError(f"{answer.place}: {answer.key!r} is not an item of this study; check the ids")
-        item = here[answer.key][0]
+        item = here[answer.key].id
         if (labelled := names.labelled(answer.rater)) is not None:
             # Most likely an export of this study with nothing new; otherwise the name could mean another person.
             if len(labelled) != 1 or there.get((item, labelled[0])) != answer.scores:
@@ -199,21 +194,17 @@ def _import(
             different += there[pair] not in (None, answer.scores)
         elif pair not in answers:
             when = now if answer.answered_at is None else answer.answered_at
-            is_gold = answer.key in gold
+            is_gold = here[answer.key].role == "gold"
             answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, None, answer.milliseconds, is_gold)
     number = len(config.questions)
     taken = list(answers.values())
-    counted = take_answers(connection, taken, questions=number, kind="imported", source=source, now=now)
-    excluded = exclude_by_rule(connection, config.gold.rule, met, now=now)
-    if excluded:
-        first = (ratings.c.part == 0, ratings.c.question == 0)
-        standing = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, *first)
-        counted = sum((row.item, row.rater) in answers for row in connection.execute(standing))
+    take_answers(connection, taken, questions=number, kind="imported", source=source, now=now)
+    excluded = people.exclude_by_rule(connection, config.gold.rule, met, now=now)
     rated = len({answer.item for answer in taken if not answer.gold})
     return ImportedRatings(
         answers=len(given),
         added=len(answers),
-        counted=counted,
+        counted=number_counted(connection, taken),
         items=rated,
         raters=names.added,
         repeated=len(given) - len(answers),
@@ -387,7 +378,7 @@ def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None =
     items = checked_names(raw.columns["item"], "item", place)
     raters = checked_names(raw.columns["rater"], "rater", place)
     widest = (1, max(question.points for question in questions))
-    scores = [int(score) for score in checked_scores(raw.columns["score"], widest, place, kind="an integer")]
+    scores = [int(score) for score in scores_within(raw.columns["score"], widest, place, kind="an integer")]
     if study.config.kind == "response":
         rows = [(items[row], 0, row) for row in range(len(items))]
     else:

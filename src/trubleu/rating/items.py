@@ -16,6 +16,7 @@ from trubleu.data.reference_files import (
     optional_text,
     text_field,
 )
+from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 
 Role = Literal["item", "gold", "practice"]
+
+UNKNOWN_SYSTEM = "reference"
+"""Who wrote a text of which the study knows neither the system nor the origin."""
 
 POINTS = 5  # default points of a scale
 _LONGEST_KEY = 2000  # bytes; slightly below the limit of PostgreSQL's indexes
@@ -92,6 +96,15 @@ class Item:
     def practice(self) -> bool:
         """Whether this is a practice item."""
         return self.role == "practice"
+
+    def writer(self, part: int) -> str:
+        """Return the system that wrote a text, or else where it comes from, as far as the study knows."""
+        if self.systems:
+            return self.systems[part]
+        if self.reference is None:
+            return SEED_SYSTEM
+        origin = self.extra.get("origin")
+        return origin if isinstance(origin, str) and origin.strip() else UNKNOWN_SYSTEM
 
     def accepted_at(self, part: int, question: int) -> tuple[int, int] | None:
         """Return the range of accepted scores for a question about a text, None if any is accepted."""

@@ -24,9 +24,9 @@ from sqlalchemy import select
 
 from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
 from trubleu.optional_deps import needed
+from trubleu.rating.answers import TakenAnswer, take_answers, take_back
 from trubleu.rating.config import is_address
 from trubleu.rating.create import fix_questions
-from trubleu.rating.insert_answers import TakenAnswer, take_answers, take_back
 from trubleu.rating.raters import check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
@@ -196,7 +196,7 @@ def make_prompt(config: StudyConfig) -> Prompt:
     lines = ["You take part in a study as a rater. Its instructions:", "", config.instructions.strip(), ""]
     lines.append("The questions, each with its answers from worst to best:")
     properties: dict[str, Any] = {}
-    for name, part, question in _fields(asked):
+    for name, part, question in asked.slots:
         about = f" (about response {part + 1})" if asked.parts > 1 else ""
         lines.append(f"- {name}{about}: {question.text}")
         scores = list(range(1, question.points + 1))
@@ -218,12 +218,6 @@ def make_prompt(config: StudyConfig) -> Prompt:
     ]
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return Prompt("\n".join(lines), schema)
-
-
-def _fields(asked: Asked) -> Iterator[tuple[str, int, Any]]:
-    for at, name in enumerate(asked.fields):
-        part, question = divmod(at, len(asked.questions))
-        yield name, part, asked.questions[question]
 
 
 def _right_answers(item: Item, asked: Asked) -> Iterator[str]:
@@ -281,7 +275,7 @@ def parse_answer(text: str, asked: Asked) -> Scores | str:
     if record is None:
         return "there is no JSON object"
     scores: list[int | None] = []
-    for name, _, question in _fields(asked):
+    for name, _, question in asked.slots:
         value = record.get(name)
         if isinstance(value, str) and re.fullmatch(r"\d{1,2}", value):
             value = int(value)
@@ -350,7 +344,7 @@ def expected_scores(text: str, tokens: Sequence[_Token], scores: Scores, asked: 
     starts = [0, *accumulate(len(token.token) for token in tokens)]
     spoken = "".join(token.token for token in tokens)
     found: list[float | None] = []
-    for (name, _, question), score in zip(_fields(asked), scores, strict=True):
+    for (name, _, question), score in zip(asked.slots, scores, strict=True):
         places = [*re.finditer(rf'"{name}"\s*:\s*"?(\d+)', spoken)] or [*re.finditer(r"(\d+)", spoken)]
         mean = None
         if score is not None and spoken.strip() == text.strip() and places:

@@ -87,10 +87,10 @@ def write_tasks(study: Study, path: PathLike) -> int:
 def _tasks(study: Study) -> list[StoredItem]:
     stored = study.items()
     tasks = [each for each in stored if each.role == "item" and each.counted < each.wanted]
-    gold, share = [each for each in stored if each.role == "gold"], study.config.gold.share
+    gold = [each for each in stored if each.role == "gold"]
     # Seeded by the secret: reproducible, but unpredictable for outsiders.
     random = draw(study.secret, study.config.seed, "mturk")
-    for each in random.sample(gold, min(len(gold), round(len(tasks) * share / (1 - share)))):
+    for each in random.sample(gold, min(len(gold), round(study.config.gold.beside(len(tasks))))):
         tasks.insert(random.randrange(len(tasks) + 1), each)
     return tasks
 

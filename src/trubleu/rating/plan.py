@@ -121,7 +121,7 @@ def make_plan(
     least = config.raters if least_people is None else least_people
     people = max(-(-missing // most), least) if missing else 0
     each = -(-missing // people) if people else 0
-    gold = math.ceil(sum(_gold(config, share) * number for share, number in _shares(missing, people)))
+    gold = math.ceil(sum(config.gold.beside(share) * number for share, number in _shares(missing, people)))
     tasks = missing + gold + people * practice
     hours = Fraction(tasks) * Fraction(seconds) / 3600
     return Plan(
@@ -135,7 +135,7 @@ def make_plan(
         hours=float(hours),
         people=people,
         items_each=each,
-        minutes_each=float((each + math.ceil(_gold(config, each)) + practice) * Fraction(seconds) / 60)
+        minutes_each=float((each + math.ceil(config.gold.beside(each)) + practice) * Fraction(seconds) / 60)
         if people
         else 0.0,
         cost=float(hours * Fraction(pay)),
@@ -152,12 +152,6 @@ def _checked(given: float | None, usual: float, name: str, low: float, high: flo
     return float(value)
 
 
-def _gold(config: StudyConfig, items: int) -> Fraction:
-    """Return the average number of gold items added to this many items of one rater."""
-    share = Fraction(str(config.gold.share))
-    return min(items * share / (1 - share), Fraction(len(config.gold.items)))
-
-
 def _most_items(config: StudyConfig, room: int) -> int:
     """Return how many items fit into this many tasks, including gold."""
     if room < 1:
@@ -165,7 +159,7 @@ def _most_items(config: StudyConfig, room: int) -> int:
     share = Fraction(str(config.gold.share))
     # Either all gold items are used, or gold is a share of all tasks; rounded up, as minutes are.
     most = max(room - len(config.gold.items), math.floor(room * (1 - share)))
-    while most > 0 and most + math.ceil(_gold(config, most)) > room:
+    while most > 0 and most + math.ceil(config.gold.beside(most)) > room:
         most -= 1
     return most
 

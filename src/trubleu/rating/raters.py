@@ -1,4 +1,4 @@
-"""Raters: joining, progress, exclusion, and recognition after their data was erased.
+"""Raters: joining, progress, gold items and exclusion, and recognition after their data was erased.
 
 The store keeps keyed checksums of external ids, so a returning rater is recognised even after erasure. With the key,
 which is also in the store, a known id can be tested against the checksums, but ids cannot be recovered from them.
@@ -14,22 +14,25 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
 from trubleu.errors import UsageError, shown
-from trubleu.rating.items import unstorable
-from trubleu.rating.quota import lock_items, settle
+from trubleu.rating.answers import lock_items, settle
+from trubleu.rating.items import Item, unstorable
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import add_row, get_meta, lock_study, put_meta, secret_of
-from trubleu.rating.store.schema import MODEL, assignments, known, meta, raters
+from trubleu.rating.store.schema import MODEL, assignments, items, known, meta, raters, ratings
 from trubleu.rating.store.updates import RATER, TIP, add_entry, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection, Row
+
+    from trubleu.rating.config import GoldRule
+    from trubleu.rating.study import Study
 
 
 KEY = "identity"
@@ -187,6 +190,8 @@ class NewRater:
 
 _BY_HASH = select(raters).where(raters.c.token_hash == bindparam("token_hash"))
 _ALL = select(raters).order_by(raters.c.id)
+_BY_NUMBER = select(raters).where(raters.c.id == bindparam("rater"))
+_LOCKED = _BY_NUMBER.with_for_update(key_share=True)
 
 
 def token_hash(token: str) -> str:
@@ -229,8 +234,7 @@ def get_rater(connection: Connection, rater: int, *, lock: bool = False) -> Row[
     UsageError
         If there is no such rater.
     """
-    query = select(raters).where(raters.c.id == rater)
-    row = connection.execute(query.with_for_update(key_share=True) if lock else query).first()
+    row = connection.execute(_LOCKED if lock else _BY_NUMBER, {"rater": rater}).first()
     if row is None:
         raise UsageError(f"there is no rater {rater} in this study; trubleu rate status lists them")
     return row
@@ -393,3 +397,68 @@ def seal(connection: Connection, person: Row[Any], **changes: str) -> None:
     """Change a rater whose row is locked, and update the row's hash."""
     made = row_mac(secret_of(connection), "rater", {**person._asdict(), **changes}, RATER)
     connection.execute(raters.update().where(raters.c.id == person.id).values(**changes, mac=made))
+
+
+class GoldScore(NamedTuple):
+    """Number of gold items, and how many of them the rater got right."""
+
+    right: int
+    total: int
+
+
+def gold_scores(connection: Connection, rater: int | None = None) -> dict[int, GoldScore]:
+    """Return the gold scores of one rater, or of all raters who have any; skipped questions do not count."""
+    query = (
+        select(ratings, items.c.key, items.c.payload)
+        .join(items, items.c.id == ratings.c.item)
+        .where(items.c.role == "gold")
+    )
+    known: dict[int, Item] = {}
+    right: dict[tuple[int, int], bool] = {}
+    for row in connection.execute(query if rater is None else query.where(ratings.c.rater == rater)):
+        if row.item not in known:
+            known[row.item] = Item.from_json(row.key, row.payload)
+        span = known[row.item].accepted_at(row.part, row.question)
+        if span is not None and row.score is not None:
+            pair = (row.rater, row.item)
+            right[pair] = right.get(pair, True) and span[0] <= row.score <= span[1]
+    found: dict[int, GoldScore] = {}
+    for (who, _), is_right in right.items():
+        before = found.get(who, GoldScore(0, 0))
+        found[who] = GoldScore(before.right + is_right, before.total + 1)
+    return found
+
+
+def broken_rule(rule: GoldRule | None, rater: Rater, score: GoldScore | None) -> str | None:
+    """Return how a rater breaks the rule; None if they do not, or if the lead has readmitted them since."""
+    readmitted = rater.reason is not None and not rater.excluded
+    if rule is None or score is None or readmitted or not rule.is_broken(*score):
+        return None
+    return rule.reason(*score)
+
+
+def has_ended(study: Study, rater: Rater) -> bool:
+    """Return whether a rater's participation has ended, excluding them if the gold rule says so."""
+    rule = study.config.gold.rule
+    # One more than they had answered when the caller looked.
+    if rater.excluded or rule is None or rule.then == "flag" or rater.answered + 1 < rule.at_least:
+        return rater.excluded
+    score = study.store.read(lambda connection: gold_scores(connection, rater.id)).get(rater.id)
+    reason = broken_rule(rule, rater, score)
+    if reason is not None and rule.then == "exclude":
+        study.exclude(rater.id, reason=reason)
+    return reason is not None
+
+
+def exclude_by_rule(connection: Connection, rule: GoldRule | None, numbers: Collection[int], *, now: int) -> int:
+    """Exclude those of the given raters who break the rule, and return their number."""
+    if rule is None or rule.then != "exclude":
+        return 0
+    scores = gold_scores(connection)
+    excluded = 0
+    for rater in all_raters(connection):
+        reason = broken_rule(rule, rater, scores.get(rater.id)) if rater.id in numbers else None
+        if reason is not None and not rater.excluded:
+            set_excluded(connection, rater.id, True, reason=reason, now=now)
+            excluded += 1
+    return excluded

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
+from trubleu.rating.answers import lock_items, settle
 from trubleu.rating.items import Item, competition_ranks, unstorable
-from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of
@@ -19,7 +19,6 @@ from trubleu.rating.store.schema import assignments, items, log, raters, ratings
 from trubleu.rating.store.updates import (
     add_entries,
     add_entry,
-    batches,
     rating_rows,
     set_assignment,
     set_item,
@@ -198,8 +197,6 @@ class Outcome:
     different: bool = False
 
 
-_RATER = select(raters).where(raters.c.id == bindparam("rater"))
-_RATER_LOCKED = _RATER.with_for_update(key_share=True)
 # Expired; or so far ahead that the clock must have been set back since.
 _OVER = (
     assignments.c.lease_until < bindparam("now"),
@@ -237,8 +234,7 @@ _ITEM_OF_LOCKED = (
     .with_for_update(key_share=True)
 )
 _ASSIGNMENT = select(assignments).where(assignments.c.id == bindparam("assignment"))
-_BY_KEY = select(log.c.assignment, log.c.counted, log.c.scores).where(log.c.client_key == bindparam("key"))
-_EARLIER = select(log.c.assignment, log.c.scores, log.c.note).where(log.c.client_key == bindparam("key"))
+_BY_KEY = select(log.c.assignment, log.c.counted, log.c.scores, log.c.note).where(log.c.client_key == bindparam("key"))
 _COUNTED = select(ratings.c.counted).where(
     ratings.c.item == bindparam("item"),
     ratings.c.rater == bindparam("rater"),
@@ -250,20 +246,27 @@ _ADD_RATINGS = ratings.insert()
 
 def release_late(connection: Connection, config: StudyConfig, *, now: int) -> int:
     """Release tasks that were not answered in time, and return their number."""
-    released = 0
     # The clocks of several machines may differ by up to the length of a lease.
-    times = {"now": now, "ahead": now + 2 * round(config.lease_minutes * 60_000) + 1}
-    for some_rows in batches([row.id for row in connection.execute(_LATE, times)]):
-        held = connection.execute(select(assignments.c.item).where(assignments.c.id.in_(some_rows))).scalars().all()
-        lock_items(connection, held)
-        released += connection.execute(
-            assignments.update()
-            .where(assignments.c.id.in_(some_rows), assignments.c.state == "leased", or_(*_OVER))
-            .values(state="expired"),
-            times,
-        ).rowcount
-        settle(connection, held, now=now)
+    times = {"now": now, "ahead": now + 2 * _lease(config) + 1}
+    late = connection.execute(_LATE, times).all()
+    if not late:
+        return 0
+    held = [row.item for row in late]
+    lock_items(connection, held)
+    mine = assignments.c.id.in_([row.id for row in late])
+    expire = assignments.update().where(mine, assignments.c.state == "leased", or_(*_OVER)).values(state="expired")
+    released = connection.execute(expire, times).rowcount
+    settle(connection, held, now=now)
     return released
+
+
+def _lease(config: StudyConfig) -> int:
+    """Return the length of a lease in milliseconds."""
+    return round(config.lease_minutes * 60_000)
+
+
+def _until(config: StudyConfig, role: str, now: int) -> int:
+    return _FOR_EVER if role == "practice" else now + _lease(config)
 
 
 def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Task | Literal["late"] | None:
@@ -273,24 +276,23 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     """
     if connection.execute(_FIRST_LATE, {"now": now}).first() is not None:
         return "late"
-    person = _person(connection, rater)
+    person = get_rater(connection, rater, lock=True)
     if person.excluded or person.erased_at is not None or get_meta(connection, "state") == "paused":
         return None
     if _lacks_consent(config, person):
         return None
-    lease = now + round(config.lease_minutes * 60_000)
     held = connection.execute(_HELD, {"rater": rater}).first()
     if held is not None:
-        return _renewed(connection, held, person, now, lease)
+        return _taken_up(connection, config, held, person, now)
     if not person.practice_done:
         if (item := connection.execute(FIRST_OF_ROLE, {"role": "practice", "rater": rater}).first()) is not None:
-            return _handed_out(connection, config, item, person, now, lease)
+            return _handed_out(connection, config, item, person, now)
         set_rater(connection, person, practice_done=True)
-        person = _person(connection, rater)
+        person = get_rater(connection, rater, lock=True)
     if config.most_ratings_per_rater is not None and person.rated >= config.most_ratings_per_rater:
         return None
     lost = connection.execute(_LOST, {"rater": rater}).first()
-    if lost is not None and (task := _found_again(connection, lost, person, now, lease)) is not None:
+    if lost is not None and (task := _taken_up(connection, config, lost, person, now)) is not None:
         return task
     chance = draw(secret_of(connection), config.seed, rater, person.had)
     item = gold_item(connection, config, rater, chance)
@@ -298,47 +300,31 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
         item = least_loaded(connection, config, rater, chance)
     if item is None:
         return None
-    return _handed_out(connection, config, item, person, now, lease)
-
-
-def _person(connection: Connection, rater: int) -> Row[Any]:
-    person = connection.execute(_RATER_LOCKED, {"rater": rater}).first()
-    if person is None:
-        raise UsageError(f"there is no rater {rater} in this study")
-    return person
+    return _handed_out(connection, config, item, person, now)
 
 
 def _lacks_consent(config: StudyConfig, person: Row[Any]) -> bool:
     return config.consent is not None and person.consented_at is None
 
 
-def _renewed(connection: Connection, held: Row[Any], person: Row[Any], now: int, lease: int) -> Task:
+def _taken_up(connection: Connection, config: StudyConfig, own: Row[Any], person: Row[Any], now: int) -> Task | None:
+    """Renew the lease of a rater's own task, or assign an expired one again if the item still has room."""
+    lost = own.state == "expired"
     # Not on every page load: a recent lease need not be written again. A task from the future was shown before the
     # clock was set back, and its time restarts.
-    if held.lease_until - now < (lease - now) // 2 or held.shown_at > now:
-        item = connection.execute(ITEM_LOCKED, {"item": held.item}).one()
-        fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
+    if lost or own.lease_until - now < _lease(config) // 2 or own.shown_at > now:
+        item = connection.execute(ITEM_LOCKED, {"item": own.item}).one()
+        fresh = connection.execute(_ASSIGNMENT, {"assignment": own.id}).one()
         if fresh.state == "expired" and item.role == "item":
+            if lost and item.load >= item.wanted:
+                return None
             set_item(connection, item, load=item.load + 1)
-        until = _FOR_EVER if item.role == "practice" else lease
-        set_assignment(connection, fresh, state="leased", lease_until=until, shown_at=min(fresh.shown_at, now))
-    return _task(connection, held, person)
+        until, shown_at = _until(config, item.role, now), now if lost else min(fresh.shown_at, now)
+        set_assignment(connection, fresh, state="leased", lease_until=until, shown_at=shown_at)
+    return _task(connection, own, person)
 
 
-def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], now: int, lease: int) -> Task | None:
-    """Assign an expired task of this rater again, if the item still has room."""
-    item = connection.execute(ITEM_LOCKED, {"item": lost.item}).one()
-    if item.role == "item":
-        if item.load >= item.wanted:
-            return None
-        set_item(connection, item, load=item.load + 1)
-    set_assignment(connection, lost, state="leased", lease_until=lease, shown_at=now)
-    return _task(connection, lost, person)
-
-
-def _handed_out(
-    connection: Connection, config: StudyConfig, item: Row[Any], person: Row[Any], now: int, lease: int
-) -> Task:
+def _handed_out(connection: Connection, config: StudyConfig, item: Row[Any], person: Row[Any], now: int) -> Task:
     chance = draw(secret_of(connection), config.seed, person.id, person.had, item.id)
     flipped = item.parts == 2 and chance.random() < 0.5
     row = {
@@ -347,7 +333,7 @@ def _handed_out(
         "state": "leased",
         "flipped": flipped,
         "turn": 0,
-        "lease_until": _FOR_EVER if item.role == "practice" else lease,
+        "lease_until": _until(config, item.role, now),
         "shown_at": now,
     }
     number = add_row(connection, assignments, row)
@@ -365,7 +351,7 @@ def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
     if not held.turn:
         return task
     key = f"{person.id}:{held.id}-{held.turn - 1}"
-    row = connection.execute(_EARLIER, {"key": key}).first()
+    row = connection.execute(_BY_KEY, {"key": key}).first()
     if row is None or row.assignment != held.id:
         return task
     scores = None if row.scores is None else tuple(json.loads(row.scores))
@@ -420,7 +406,7 @@ def answer(
     now: int,
 ) -> Outcome:
     """Store an answer (see `Study.answer`)."""
-    person = _person(connection, rater)
+    person = get_rater(connection, rater, lock=True)
     if _lacks_consent(config, person):
         raise NoConsentError("an answer came before consent, and was not kept; agree first")
     # Keys are per rater: nobody can use up another rater's.
@@ -430,11 +416,6 @@ def answer(
     if item is None:
         raise UsageError(f"there is no task {assignment} for this rater; take the next one")
     task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
-    questions = len(config.questions)
-    if scores is not None and len(scores) != item.parts * questions:
-        raise UsageError(f"task {assignment} needs {item.parts * questions} scores, not {len(scores)}")
-    if scores is not None and config.kind == "ranking":
-        scores = competition_ranks([score or 0 for score in scores])
     order = shown_order(secret_of(connection), item.parts, item.id, rater, task.flipped)
     places = tuple(sorted(range(item.parts), key=order.__getitem__))
     true_order = arranged(scores, places)
@@ -454,7 +435,7 @@ def answer(
     if true_order is not None:
         given = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now}
         times = {"milliseconds": measured, "client_milliseconds": milliseconds}
-        connection.execute(_ADD_RATINGS, rating_rows(true_order, questions, given | times))
+        connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), given | times))
     state = "unable" if true_order is None else "answered"
     set_assignment(connection, task, state=state, before=person.last)
     if item.role != "practice":
@@ -484,28 +465,30 @@ def answer(
     return _outcome(item, true_order, counted=counted, repeated=False)
 
 
-def check_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> str | None:
-    """Return what is wrong with the scores of an answer, None if they are valid."""
-    for at, score in enumerate(scores):
-        question = config.questions[at % len(config.questions)]
+def checked_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Return the scores of an answer; in a ranking, as competition ranks.
+
+    Raises
+    ------
+    UsageError
+        If they do not fit the questions.
+    """
+    slots = config.asked.slots
+    if len(scores) != len(slots):
+        raise UsageError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
+    for (_, _, question), score in zip(slots, scores, strict=True):
         if score is not None and (type(score) is not int or not 1 <= score <= question.points):
             named = f" for {question.name}" if question.name else ""
-            return f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}"
+            raise UsageError(f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}")
         if score is None and question.required:
-            return f"the question {question.name or question.text!r} must be answered"
-    return None if any(score is not None for score in scores) else "no question is answered"
+            raise UsageError(f"the question {question.name or question.text!r} must be answered")
+    if all(score is None for score in scores):
+        raise UsageError("no question is answered")
+    return competition_ranks([score or 0 for score in scores]) if config.kind == "ranking" else scores
 
 
-def check_answer(
-    config: StudyConfig,
-    scores: tuple[int | None, ...] | None,
-    key: str,
-    milliseconds: int | None,
-    text: str | None,
-) -> None:
-    """Raise an error for an invalid answer, before querying the database."""
-    if scores and (problem := check_scores(config, scores)):  # their number is checked once the task is known
-        raise UsageError(problem)
+def check_answer(key: str, milliseconds: int | None, text: str | None) -> None:
+    """Raise an error for what cannot be stored with an answer."""
     if text is not None and (len(text) > LONGEST_NOTE or unstorable(text)):
         raise UsageError(f"a comment may have {LONGEST_NOTE:,} characters, without NUL or half a surrogate pair")
     if not key.isascii() or not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
@@ -532,7 +515,7 @@ def _is_right(item: Item, scores: tuple[int | None, ...] | None) -> bool | None:
 
 def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | None, *, now: int) -> Task | None:
     """Undo a rater's last answer (see `Study.undo`)."""
-    person = _person(connection, rater)
+    person = get_rater(connection, rater, lock=True)
     if person.excluded or person.erased_at is not None:
         return None
     if person.last is None or wanted not in (None, person.last):
@@ -541,8 +524,7 @@ def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | 
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": person.last, "rater": rater}).one()
     task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
     connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
-    lease = now + round(config.lease_minutes * 60_000)
-    set_assignment(connection, task, state="leased", lease_until=lease, turn=task.turn + 1, shown_at=now)
+    set_assignment(connection, task, state="leased", lease_until=now + _lease(config), turn=task.turn + 1, shown_at=now)
     entry = {
         "at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped
     }  # fmt: skip
@@ -552,12 +534,12 @@ def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | 
     if item.role == "item":
         settle(connection, [item.id], now=now)
     held = connection.execute(_HELD_TASK, {"assignment": task.id}).one()
-    return _task(connection, held, _person(connection, rater))
+    return _task(connection, held, get_rater(connection, rater, lock=True))
 
 
 def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins: bool, now: int) -> None:
     """Record the start or end of a rater's break: the time of the current task then restarts."""
-    person = _person(connection, rater)
+    person = get_rater(connection, rater, lock=True)
     if (person.break_at is None) != begins:
         return
     connection.execute(raters.update().where(raters.c.id == rater).values(break_at=now if begins else None))
@@ -567,8 +549,7 @@ def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins
         connection.execute(ITEM_LOCKED, {"item": held.item}).one()
         fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
         if fresh.state == "leased":
-            until = _FOR_EVER if held.role == "practice" else now + round(config.lease_minutes * 60_000)
-            set_assignment(connection, fresh, lease_until=until, shown_at=now)
+            set_assignment(connection, fresh, lease_until=_until(config, held.role, now), shown_at=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -644,5 +625,5 @@ def standing(connection: Connection, config: StudyConfig, rater: int, *, now: in
     if not judged or not is_open:
         return Standing(judged, judged, is_open, None)
     last_at = connection.execute(_LAST_AT, who).scalar() or 0
-    left = last_at + round(config.lease_minutes * 60_000) - now
+    left = last_at + _lease(config) - now
     return Standing(left <= 0, True, True, max(1, math.ceil(left / 60_000)) if left > 0 else None)

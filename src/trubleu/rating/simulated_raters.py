@@ -1,10 +1,14 @@
-"""Simulated raters who answer a study over HTTP, like browsers without JavaScript."""
+"""Simulated raters who answer a study over HTTP, like browsers without JavaScript, and a server for them."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import ssl
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections import Counter, deque
@@ -12,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import unescape
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -27,16 +32,18 @@ from trubleu.simulate.raters import Habits, SimulatedRater, simulated_raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
 
     from sqlalchemy import Connection
 
+    from trubleu.files.paths import PathLike
     from trubleu.rating.config import Question
     from trubleu.rating.items import Item
     from trubleu.rating.study import Study
 
-
-if TYPE_CHECKING:
     Quality: TypeAlias = Callable[[str, str], float]
+    _Shown: TypeAlias = Mapping[tuple[tuple[str, ...], frozenset[str]], Mapping[str, Mapping[str, float]]]
 
 _BY_ORIGIN = {"seed": 4.3, "mined": 3.0, "parrot": 1.5, "random": 1.4}
 _WITHIN = 0.7  # maximum deviation of texts of one origin, either way
@@ -94,6 +101,118 @@ def _share(*what: object) -> float:
     """Return a number from 0 to 1 derived from the arguments, the same in every process."""
     digest = hashlib.sha256("/".join(map(str, what)).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
+
+
+_STARTED = re.compile(r"listening at (http://\S+:(\d+))")
+_PATIENCE = 60.0  # seconds until a server has started
+
+
+class ServerProcess:
+    """Run ``trubleu rate serve`` on a free local port, until the block ends.
+
+    Parameters
+    ----------
+    folder
+        The study.
+    options
+        More options of ``trubleu rate serve``; there is no limit on requests unless they set one.
+
+    Attributes
+    ----------
+    url
+        Where it is.
+    output
+        The temporary file with all that it prints.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, Study, StudyConfig
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> Study.create(folder, StudyConfig("Good answers", "response"), [Item("7", ("fine",))]).close()
+    >>> with ServerProcess(folder) as server:
+    ...     print(server.url.rpartition(":")[0])
+    http://127.0.0.1
+    """
+
+    def __init__(self, folder: PathLike, *, options: Sequence[str] = ()) -> None:
+        self._folder = folder
+        self._options = ["--requests", "0", *options]
+        handle, output = tempfile.mkstemp(prefix="trubleu-serve-", suffix=".log")
+        os.close(handle)
+        self.output = Path(output)
+        self.url = ""
+        self._port = "0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the server, on its previous port if it was killed, and wait until it listens.
+
+        Raises
+        ------
+        UsageError
+            If it does not start, with what it says.
+        """
+        # It ends with this process, even if that is killed.
+        served = ("rate", "serve", str(self._folder), "--port", self._port, *self._options)
+        command = [sys.executable, "-u", "-m", "trubleu.cli.run_with_parent", str(os.getpid()), *served]
+        with self.output.open("ab") as stream:
+            before = stream.tell()
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
+            )
+        until = time.monotonic() + _PATIENCE
+        while True:
+            ended = self._process.poll() is not None
+            with self.output.open("rb") as stream:
+                stream.seek(before)
+                said = stream.read().decode("utf-8", "replace")
+            if (found := _STARTED.search(said)) is not None:
+                self.url, self._port = found.groups()
+                return
+            if ended or time.monotonic() > until:
+                self.kill()
+                reason = said.strip().splitlines()[-1].removeprefix("trubleu: ") if said.strip() else "it says nothing"
+                raise UsageError(f"the server of {self._folder} does not start: {reason}")
+            time.sleep(0.02)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, None if it is not running."""
+        return None if self._process is None else self._process.pid
+
+    def kill(self) -> None:
+        """Kill it immediately, as a power failure would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """Stop it gracefully."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            self.output.unlink(missing_ok=True)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self.output.unlink(missing_ok=True)
 
 
 _STATE = re.compile(r'<main [^>]*data-state="(\w+)"')
@@ -265,9 +384,6 @@ def _certificates() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-if TYPE_CHECKING:
-    _Shown: TypeAlias = Mapping[tuple[tuple[str, ...], frozenset[str]], Mapping[str, Mapping[str, float]]]
-
 LABEL = "simulated"
 _SESSION = 10  # tasks before a rater takes a break and comes back with the same cookie
 _LONGEST_WAIT = 60.0  # seconds to wait for the tasks of raters who left
@@ -373,7 +489,6 @@ def simulate(
     --------
     >>> import pathlib, tempfile
     >>> from trubleu.rating import Item, Study, StudyConfig
-    >>> from trubleu.rating.server_process import ServerProcess
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
     >>> config = StudyConfig("Good answers", "response", raters=2)
     >>> with Study.create(folder, config, [Item("7", ("fine",), message="how are you?")]) as study:

@@ -302,10 +302,11 @@ class Study:
         StoreError
             If it could not be saved; the rater should try again.
         """
-        scheduler.check_answer(self.config, scores, key, milliseconds, note)
+        given = None if scores is None else scheduler.checked_scores(self.config, scores)
+        scheduler.check_answer(key, milliseconds, note)
         at = self._at(now)
         return self._write(
-            scheduler.answer, self.config, rater, task, scores, key=key, milliseconds=milliseconds, text=note, now=at
+            scheduler.answer, self.config, rater, task, given, key=key, milliseconds=milliseconds, text=note, now=at
         )
 
     def undo(self, rater: int, *, task: int | None = None, now: int | None = None) -> Task | None:

@@ -5,34 +5,35 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from statistics import fmean, median, pstdev
+from statistics import fmean, median, pstdev, stdev
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import select
 
+from trubleu.errors import MissingExtraError
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
 from trubleu.rating.config import crowd_warnings
-from trubleu.rating.gold import GoldScore, broken_rule, gold_scores
-from trubleu.rating.model_agreement import model_agreement
+from trubleu.rating.raters import GoldScore, broken_rule, gold_scores
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import assignments, log
 from trubleu.rating.weights import by_models_only, text_weight
 from trubleu.stats.agreement import kappa_table, krippendorff_alpha
-from trubleu.stats.alternative_annotator import EPSILON
+from trubleu.stats.alternative_annotator import EPSILON, alternative_annotator_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from trubleu.rating.config import GoldRule, Question, StudyConfig
-    from trubleu.rating.model_agreement import ModelAgreement
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
+    from trubleu.rating.weights import Text
     from trubleu.stats.agreement import Reliability
+    from trubleu.stats.alternative_annotator import AlternativeAnnotatorTest
 
 Key = TypeVar("Key", bound="Hashable")
 
@@ -44,6 +45,7 @@ _FEW = 30  # texts; below, a coefficient of agreement says little
 _ANSWERS, _SHARED = 10, 20
 _FAST = 1 / 3  # of the median of the others' median times
 _SAME = 0.95  # of the answers
+_THIRDS = ("short", "middle", "long")
 _APART = 0.2  # κ with the rest, and less than half of the others' median
 
 
@@ -92,6 +94,69 @@ class RaterSummary:
     shared: int
     last_at: int | None
     flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelBias:
+    """How much more than people a model gives to texts of one group.
+
+    Attributes
+    ----------
+    by, group
+        What texts are grouped by (``all``, ``origin``, ``length`` or ``position``), and which group this is.
+    texts
+        Texts of it that people and the model have rated.
+    difference
+        The mean of the model's score less people's mean score, in points of the scale.
+    error
+        Its standard error; NaN for one text.
+    """
+
+    by: str
+    group: str
+    texts: int
+    difference: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAgreement:
+    """A model's ratings beside people's.
+
+    Attributes
+    ----------
+    shared
+        Texts that the model and at least one person have rated.
+    alpha, alpha_without
+        Krippendorff's ordinal α of people and the model together, and of people alone, over the same texts: those with
+        a rating by the model and two or more by people. NaN if undefined.
+    kappa
+        The model's quadratic κ with people; NaN if undefined.
+    test
+        The alternative annotator test; None if SciPy is missing.
+    bias
+        What the model favours: all texts first, then by group.
+    """
+
+    shared: int
+    alpha: float
+    alpha_without: float
+    kappa: float
+    test: AlternativeAnnotatorTest | None
+    bias: tuple[ModelBias, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the model may replace a person, by the alternative annotator test."""
+        if not self.shared:
+            return "not known: people have rated none of its texts"
+        if self.test is None:
+            return "not known: the test needs SciPy (pip install 'trubleu[model]')"
+        if self.test.reason is not None:
+            return f"not known: {self.test.reason}"
+        won = sum(each.won for each in self.test.raters)
+        answer = "yes" if self.test.passed else "no"
+        return f"{answer}: it wins against {won} of {len(self.test.raters)} people, with ε {self.test.epsilon:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,10 +341,9 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     by_people = [row for row in of_items if row.counted and not row.model]
     scored = [row for row in of_items if row.question == question and row.score is not None and not row.model]
     texts = [row for row in scored if row.counted]
-    units, names, scores = _columns(texts)
     asked = study.config.questions
     scale = (1, asked[question].points)
-    kappas = kappa_table(units, names, scores, scale=scale)
+    kappas = kappa_table(*_columns(texts), scale=scale)
     pairs = [pair for pair in kappas.pairs if math.isfinite(pair.kappa)]
     shared = sum(pair.shared for pair in pairs)
     with_rest = {entry.rater: (entry.kappa, entry.shared) for entry in kappas.raters}
@@ -320,7 +384,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
             if who == rater.id and (score := given[at]) is not None
         }
         of_question = [row for row in mine if row.role == "item" and row.question == question]
-        beside = model_agreement(texts, of_question, precise, points=scale[1], epsilon=epsilon)
+        beside = _model_agreement(texts, of_question, precise, points=scale[1], epsilon=epsilon)
         person = _rater(rater, mine, question, scale[1], beside.kappa, beside.shared, GoldScore(0, 0), None)
         person = replace(person, flags=tuple(_always_same(person)))
         return ModelSummary(person=person, refused=there.unable[rater.id], beside=beside)
@@ -342,7 +406,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         kappa=sum(pair.kappa * pair.shared for pair in pairs) / shared if shared else None,
         pairs=len(pairs),
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
-        weights=_weights(study.config, list(_grouped(by_people, lambda row: (row.item.id, row.part)).values())),
+        weights=_weights(study.config, list(_grouped(by_people, lambda row: row.text).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
         models=tuple(model(rater) for rater in everybody if rater.is_model),
         notes=(
@@ -367,6 +431,75 @@ def _question(question: Question, rows: Sequence[RatingRow], resamples: int) -> 
             resamples=resamples,
         ),
     )
+
+
+def _model_agreement(
+    people: Sequence[RatingRow],
+    model: Sequence[RatingRow],
+    precise: Mapping[Text, float],
+    *,
+    points: int,
+    epsilon: float,
+) -> ModelAgreement:
+    """Return how a model's ratings compare with people's that count, to one question.
+
+    ``precise`` has its scores as fractions, where there are some.
+    """
+    theirs = {row.text: row.score for row in model if row.score is not None}
+    scores: dict[Text, list[int]] = defaultdict(list)
+    for row in people:
+        if row.score is not None and row.text in theirs:
+            scores[row.text].append(row.score)
+    shared = [row for row in people if row.score is not None and row.text in theirs]
+    several = [row for row in shared if len(scores[row.text]) > 1]
+    both = [row for row in model if row.text in scores]
+    kappas = kappa_table(*_columns([*shared, *both]), scale=(1, points)).raters
+    means = {text: precise.get(text, float(theirs[text])) for text in scores}
+
+    def alpha(rows: Sequence[RatingRow]) -> float:
+        return krippendorff_alpha(*_columns(rows), resamples=0).alpha
+
+    try:
+        test = alternative_annotator_test(*_columns(shared), means, epsilon=epsilon)
+    except MissingExtraError:
+        test = None
+    return ModelAgreement(
+        shared=len(scores),
+        alpha=alpha([*several, *(row for row in both if len(scores[row.text]) > 1)]),
+        alpha_without=alpha(several),
+        kappa=next((each.kappa for each in kappas if both and each.rater == both[0].rater), math.nan),
+        test=test,
+        bias=tuple(_bias(both, {text: means[text] - fmean(given) for text, given in scores.items()})),
+    )
+
+
+def _bias(rows: Sequence[RatingRow], differences: Mapping[Text, float]) -> Iterable[ModelBias]:
+    """Yield the mean difference of all texts, then by origin or system, by length, and by place in a pair."""
+    rated = [row for row in rows if row.score is not None]
+    lengths = sorted(len(row.item.item.texts[row.part]) for row in rated)
+    edges = [lengths[len(lengths) * third // 3] for third in (1, 2)] if lengths else []
+
+    def length(row: RatingRow) -> str:
+        return _THIRDS[sum(len(row.item.item.texts[row.part]) >= edge for edge in edges)]
+
+    groups: list[tuple[str, Callable[[RatingRow], str]]] = [
+        ("all", lambda _row: ""),
+        ("origin", lambda row: row.item.item.writer(row.part)),
+        ("length", length),
+    ]
+    if any(len(row.item.item.texts) > 1 for row in rated):
+        groups.append(("position", lambda row: "second" if row.part != row.flipped else "first"))
+    for by, group_of in groups:
+        found: dict[str, list[float]] = defaultdict(list)
+        for row in rated:
+            found[group_of(row)].append(differences[row.text])
+        if by == "origin" and len(found) < 2:
+            continue
+        order = _THIRDS if by == "length" else sorted(found)
+        for group in order:
+            if values := found.get(group):
+                error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+                yield ModelBias(by=by, group=group, texts=len(values), difference=fmean(values), error=error)
 
 
 def _flags(person: RaterSummary, everybody: Sequence[RaterSummary]) -> Iterator[str]:
@@ -408,10 +541,10 @@ class _There:
         self.unable = Counter(connection.execute(unable).scalars())
 
 
-def _columns(rows: Iterable[RatingRow]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+def _columns(rows: Iterable[RatingRow]) -> tuple[list[Text], list[int], list[int]]:
     """Return what was rated, by whom and how."""
     kept = [(row, row.score) for row in rows if row.score is not None]
-    return [(row.item.id, row.part) for row, _ in kept], [row.rater for row, _ in kept], [score for _, score in kept]
+    return [row.text for row, _ in kept], [row.rater for row, _ in kept], [score for _, score in kept]
 
 
 def _grouped(rows: Iterable[RatingRow], key: Callable[[RatingRow], Key]) -> dict[Key, list[RatingRow]]:
@@ -423,8 +556,8 @@ def _grouped(rows: Iterable[RatingRow], key: Callable[[RatingRow], Key]) -> dict
 
 def _excluded_with_rest(rows: Sequence[RatingRow], rater: int, scale: tuple[int, int]) -> tuple[float, int]:
     """Return κ of an excluded rater with the ratings that count, and how many texts these share."""
-    mine = {(row.item.id, row.part) for row in rows if row.rater == rater}
-    beside = (row for row in rows if row.rater == rater or (row.counted and (row.item.id, row.part) in mine))
+    mine = {row.text for row in rows if row.rater == rater}
+    beside = (row for row in rows if row.rater == rater or (row.counted and row.text in mine))
     found = next((entry for entry in kappa_table(*_columns(beside), scale=scale).raters if entry.rater == rater), None)
     return (found.kappa, found.shared) if found else (math.nan, 0)
 
@@ -496,7 +629,7 @@ def _weights(config: StudyConfig, texts: Sequence[Sequence[RatingRow]]) -> tuple
 def disputed_texts(rows: Iterable[RatingRow]) -> tuple[DisputedText, ...]:
     """Return the texts that raters disagree on, most of all first, from scores of one question."""
     found = []
-    for same in _grouped(rows, lambda row: (row.item.id, row.part)).values():
+    for same in _grouped(rows, lambda row: row.text).values():
         scores = [row.score for row in same if row.score is not None]
         if len(scores) > 1 and (spread := pstdev(scores)):
             item = same[0].item

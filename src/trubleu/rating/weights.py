@@ -84,7 +84,7 @@ def people_weights(config: StudyConfig, rows: Iterable[RatingRow]) -> dict[Text,
     """Return the weights of texts from people's ratings, with their standard errors (`weight_errors`)."""
     by_text: dict[Text, dict[int, list[RatingRow]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        by_text[row.item.id, row.part][row.rater].append(row)
+        by_text[row.text][row.rater].append(row)
     values: dict[Text, tuple[Fraction, list[float]]] = {}
     for text, raters in by_text.items():
         whole = text_weight(config, (row for given in raters.values() for row in given))

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import httpx
     import pytest
 
-    from trubleu.rating.server_process import ServerProcess
-    from trubleu.rating.simulated_raters import Simulation
+    from trubleu.rating.simulated_raters import ServerProcess, Simulation
 
 SOAK = bool(os.environ.get("TRUBLEU_SOAK"))
 LEASE_MINUTES = 0.1  # the shortest that a study may have: those of raters who left must come back

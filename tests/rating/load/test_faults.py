@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.rating.load.harness import SIZE, Killer, Refusals, check, new_study, rate, report
 from tests.rating.web.conftest import Visitor, state
 from trubleu.rating.audit import audit
-from trubleu.rating.server_process import ServerProcess
+from trubleu.rating.simulated_raters import ServerProcess
 from trubleu.rating.store import database
 from trubleu.rating.web import create_app
 from trubleu.simulate.raters import Habits

@@ -19,7 +19,7 @@ import httpx
 from tests.rating.load.harness import SOAK, keep
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.config import Entry
-from trubleu.rating.server_process import ServerProcess
+from trubleu.rating.simulated_raters import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import pytest
 
 from tests.rating.load.harness import SIZE, Killer, Refusals, check, kill_in_turn, new_study, rate, report
 from tests.rating.postgres import running
-from trubleu.rating.server_process import ServerProcess
+from trubleu.rating.simulated_raters import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,15 +1,18 @@
-"""How long 100 raters at the pace of people wait for an answer to be acknowledged and for the next task."""
+"""How long 100 raters at the pace of people wait for an answer to be acknowledged and for the next task.
+
+At full size, 95 % of the answers must be acknowledged within 50 ms; on a machine that is busy otherwise they are not.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tests.rating.load.harness import SOAK, new_study, report
-from trubleu.rating.server_process import ServerProcess
-from trubleu.rating.simulated_raters import Browser, simulate
+from trubleu.rating.simulated_raters import Browser, ServerProcess, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,4 +53,6 @@ def test_how_long_raters_wait(
             for what, times in waited.items()
             for percent in (50, 95, 99)
         }
-        report(f"{study.store.dialect}, {RATERS} raters at the pace of people", study, done, **figures)
+        load = round(os.getloadavg()[1], 1)
+        report(f"{study.store.dialect}, {RATERS} raters at the pace of people", study, done, **figures, load=load)
+        assert not SOAK or figures["POST /answer, p95, ms"] <= 50, f"the load average is {load}"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.rating.load.harness import HABITS, SOAK, check, new_study, rate, report
-from trubleu.rating.server_process import ServerProcess
-from trubleu.rating.simulated_raters import SentAnswer
+from trubleu.rating.simulated_raters import SentAnswer, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -65,7 +65,8 @@ def test_who_fails_gold_items(then: Consequence, make: Make, visit: Visit) -> No
     assert "gold" not in page.text  # which tasks these were is told to the lead alone
     word = {"exclude": "excluded", "stop": "stopped", "flag": "flagged"}[then]
     total = 5 if then == "flag" else 3
-    assert f"{word}: 0 of {total} gold items right, below 70 %" in lead_page(study, visit)
+    for path in ("/lead", "/lead/raters/1"):
+        assert f"{word}: 0 of {total} gold items right, below 70 %" in lead_page(study, visit, path)
     assert audit(study) == []
     if then == "flag":
         return
@@ -83,8 +84,10 @@ def test_who_fails_gold_items(then: Consequence, make: Make, visit: Visit) -> No
     assert all(item.counted == 1 for item in study.items() if item.role == "item")
 
 
-def lead_page(study: Study, visit: Visit) -> str:
-    return re.sub(r"<[^>]*>", "", visit(study).lead(study).text)
+def lead_page(study: Study, visit: Visit, path: str = "/lead") -> str:
+    visitor = visit(study)
+    visitor.lead(study)
+    return re.sub(r"<[^>]*>", "", visitor.get(path).text)
 
 
 def test_who_leaves_after_the_last_straw_is_excluded_too(make: Make, visit: Visit) -> None:

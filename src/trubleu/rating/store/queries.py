@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from trubleu.rating.store.updates import ENTRY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ class RatingRow:
     def key(self) -> str:
         """The item's key."""
         return self.item.item.key
+
+    @property
+    def text(self) -> tuple[int, int]:
+        """What was rated: the item by its number, and which of its texts."""
+        return self.item.id, self.part
 
     @property
     def seconds(self) -> float | None:
@@ -195,43 +201,47 @@ def table(connection: Connection) -> list[RatingRow]:
     stored = stored_items(connection)
     by_id = {item.id: item for item in stored}
     place = {item.id: at for at, item in enumerate(stored)}
-    columns = (raters.c.id, raters.c.label, raters.c.excluded, raters.c.entry)
-    people = {row.id: row for row in connection.execute(select(*columns))}
-    reversed_pairs = select(assignments.c.item, assignments.c.rater).where(assignments.c.flipped)
-    flipped = {(item, rater) for item, rater in connection.execute(reversed_pairs)}
+    given = (
+        select(ratings, raters.c.label, raters.c.excluded, raters.c.entry, assignments.c.flipped)
+        .join(raters, raters.c.id == ratings.c.rater)
+        .join(assignments, (assignments.c.item == ratings.c.item) & (assignments.c.rater == ratings.c.rater))
+    )
     rows = [
         RatingRow(
             by_id[row.item],
             row.part,
             row.question,
             row.rater,
-            people[row.rater].label or f"rater {row.rater}",
-            people[row.rater].excluded,
+            row.label or f"rater {row.rater}",
+            row.excluded,
             row.score,
             row.counted,
             row.answered_at,
             row.milliseconds,
             row.client_milliseconds,
-            (row.item, row.rater) in flipped,
-            people[row.rater].entry == MODEL,
+            row.flipped,
+            row.entry == MODEL,
         )
-        for row in connection.execute(select(ratings))
+        for row in connection.execute(given)
     ]
     rows.sort(key=lambda row: (place[row.item.id], row.rater, row.part, row.question))
     return rows
 
 
+def scores_by_answer(
+    connection: Connection, *where: ColumnElement[bool]
+) -> dict[tuple[int, int], tuple[float | None, ...]]:
+    """Return the scores of answers, by item and rater; one per text and question."""
+    found: defaultdict[tuple[int, int], list[int | None]] = defaultdict(list)
+    given = select(ratings.c.item, ratings.c.rater, ratings.c.score).join(raters, raters.c.id == ratings.c.rater)
+    for row in connection.execute(given.where(*where).order_by(ratings.c.part, ratings.c.question)):
+        found[row.item, row.rater].append(row.score)
+    return {pair: tuple(scores) for pair, scores in found.items()}
+
+
 def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | None, ...]]:
     """Return the fractional scores of models, by item and rater; one per text and question."""
-    given = (
-        select(ratings.c.item, ratings.c.rater, ratings.c.score)
-        .join(raters, raters.c.id == ratings.c.rater)
-        .where(raters.c.entry == MODEL)
-        .order_by(ratings.c.part, ratings.c.question)
-    )
-    found: dict[tuple[int, int], tuple[float | None, ...]] = {}
-    for row in connection.execute(given):
-        found[row.item, row.rater] = (*found.get((row.item, row.rater), ()), row.score)
+    found = scores_by_answer(connection, raters.c.entry == MODEL)
     # Answers carried over from another study have only integer scores.
     said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == MODEL).order_by(log.c.id)
     return found | {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from trubleu._version import __version__
 from trubleu.errors import StoreError, UsageError
-from trubleu.rating.web import join, lead, rater
+from trubleu.rating.web import lead, rater
 from trubleu.rating.web.security import Guard, Refusal, log, not_saved
 from trubleu.rating.web.site import STATIC, Site
 from trubleu.style import TOKENS
@@ -75,7 +75,6 @@ def create_app(
     )
     app.state.site = site
     app.include_router(rater.router)
-    app.include_router(join.router)
     app.include_router(lead.router)
     app.mount("/static", _Static(directory=STATIC), name="static")
 
@@ -118,33 +117,31 @@ def _add_health(app: FastAPI, study: Study) -> None:
 def _add_refusals(app: FastAPI, site: Site) -> None:
     """Answer every error with a page, and a status that tells whose fault it is."""
 
-    async def refused(request: Request, error: Any) -> Response:
-        return site.refusal(error, request)
-
-    async def unreadable(request: Request, error: Any) -> Response:
-        first = error.errors()[0]
-        field = str(first["loc"][-1])
-        message = f"Nothing was saved: {field}: {first['msg'].lower()}."
-        return site.refusal(Refusal(422, "This cannot be used", message), request)
-
-    async def http(_request: Request, error: Any) -> Response:
-        title, message = _TITLES.get(error.status_code, ("This does not work", "Nothing was saved."))
-        response = site.refusal(Refusal(error.status_code, title, message))
-        response.headers.update(error.headers or {})
+    async def refuse(request: Request, error: Any) -> Response:
+        response = site.refusal(_refusal_of(error), request)
+        response.headers.update(getattr(error, "headers", None) or {})
         return response
 
-    async def usage(request: Request, error: Any) -> Response:
-        return site.refusal(Refusal(422, "This cannot be used", f"Nothing was saved: {error}."), request)
+    for kind in (Refusal, RequestValidationError, HTTPException, UsageError, StoreError):
+        app.add_exception_handler(kind, refuse)
 
-    async def store(request: Request, error: Any) -> Response:
-        log.error("the store: %s", error)
-        return site.refusal(not_saved(), request)
 
-    app.add_exception_handler(Refusal, refused)
-    app.add_exception_handler(RequestValidationError, unreadable)
-    app.add_exception_handler(HTTPException, http)
-    app.add_exception_handler(UsageError, usage)
-    app.add_exception_handler(StoreError, store)
+def _refusal_of(error: Any) -> Refusal:
+    match error:
+        case RequestValidationError():
+            first = error.errors()[0]
+            message = f"Nothing was saved: {first['loc'][-1]}: {first['msg'].lower()}."
+            return Refusal(422, "This cannot be used", message)
+        case HTTPException():
+            title, message = _TITLES.get(error.status_code, ("This does not work", "Nothing was saved."))
+            return Refusal(error.status_code, title, message)
+        case UsageError():
+            return Refusal(422, "This cannot be used", f"Nothing was saved: {error}.")
+        case StoreError():
+            log.error("the store: %s", error)
+            return not_saved()
+    refusal: Refusal = error
+    return refusal
 
 
 class _Static(StaticFiles):

@@ -202,9 +202,7 @@ def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length
     session = site.sign_in(request, token)
     if session is None:
         raise Refusal(404, "This link does not work", "trubleu rate serve prints the lead's link when it starts.")
-    response = site.redirect("/lead")
-    site.keep(response, "lead", session)
-    return response
+    return site.redirect("/lead", lead=session)
 
 
 class _Answer(NamedTuple):

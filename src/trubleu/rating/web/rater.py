@@ -1,22 +1,24 @@
-"""Pages for raters: consent, instructions, practice, tasks, the end."""
+"""Pages for raters: joining, consent, instructions, practice, tasks, the end."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
-from trubleu.rating.gold import has_ended
+from trubleu.rating.raters import has_ended
 from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
-from trubleu.rating.web.security import Refusal, log, not_saved
-from trubleu.rating.web.site import Session, Site, site_of
+from trubleu.rating.web.security import POLICY, Refusal, log, not_saved, same
+from trubleu.rating.web.site import Session, Site, came_from, site_of
 
 if TYPE_CHECKING:
     from trubleu.rating.scheduler import Outcome, Task
@@ -68,9 +70,8 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
     """Return the scores in a form, None for missing ones."""
     form, config = await request.form(), site.study.config
     found: list[int | None] = []
-    for at, name in enumerate(config.asked.fields):
-        text = str(form.get(name) or "")
-        points = config.questions[at % len(config.questions)].points
+    for name, _, question in config.asked.slots:
+        text, points = str(form.get(name) or ""), question.points
         if text and (not text.isascii() or not text.isdecimal() or len(text) > 2 or not 1 <= int(text) <= points):
             raise Refusal(422, "This cannot be used", f"Nothing was saved: {name} must be from 1 to {points}.")
         found.append(int(text) if text else None)
@@ -86,9 +87,7 @@ def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length
             "This link does not work",
             "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one.",
         )
-    response = site.redirect("/rate")
-    site.keep(response, "rater", token)
-    return response
+    return site.redirect("/rate", rater=token)
 
 
 @router.get("/rate", responses=pages(403))
@@ -189,7 +188,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     except NoConsentError as error:
         raise Refusal(403, "Your consent comes first", "Nothing was saved. Agree first, then answer.") from error
     except UsageError as error:
-        raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
+        raise _gone() from error
     has_ended(study, rater)  # now, as the rater may never come back
     if outcome.counted and not outcome.repeated:
         tell_if_complete(study)
@@ -211,15 +210,12 @@ def _problem(site: Site, given: Answer) -> str:
         return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
     if given.unable:
         return ""
-    questions = site.study.config.questions
-    missing = [
-        questions[at % len(questions)].text
-        for at, score in enumerate(given.scores)
-        if score is None and questions[at % len(questions)].required
-    ]
-    if missing and site.study.config.kind == "ranking":
+    config = site.study.config
+    pairs = zip(config.asked.slots, given.scores, strict=True)
+    missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
+    if missing and config.kind == "ranking":
         return "Give every response a rank first. Responses that are equally good get the same rank."
-    if missing and len(questions) == 1:
+    if missing and len(config.questions) == 1:
         return "Choose an answer first."
     if missing:
         return f"Choose an answer to this question first: {missing[0]}"
@@ -228,11 +224,15 @@ def _problem(site: Site, given: Answer) -> str:
     return ""
 
 
+def _gone() -> Refusal:
+    return Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.")
+
+
 def _again(site: Site, session: Session, given: Answer, message: str, status: int) -> Response:
     """Show a task again with the answers so far."""
     task = site.study.assign(session.rater.id)
     if task is None or task.assignment != given.task:
-        raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.")
+        raise _gone()
     headers = {"retry-after": "1"} if status == 429 else {}
     return _task(site, session, task, given=given, message=message, status=status, headers=headers)
 
@@ -297,3 +297,130 @@ def undo(
 def _own_link(request: Request, site: Site, session: Session) -> str | None:
     """Return the personal link with which a rater who joined with the shared code can come back."""
     return site.address(request, f"/r/{session.token}") if session.rater.entry == "open" else None
+
+
+# Joining without a link of their own: with a code, from Prolific, from Mechanical Turk.
+
+PREVIEW: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
+TURK: Final = ("https://www.mturk.com", "https://workersandbox.mturk.com")
+
+Id = Annotated[str | None, Query(max_length=200)]
+
+
+@router.get("/join", responses=pages(303, 403))
+def join(
+    request: Request,
+    site: TheSite,
+    code: Id = None,
+    prolific: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None,
+    prolific_token: Annotated[str | None, Query(max_length=8000, description="Signed by Prolific.")] = None,
+    worker: Annotated[str | None, Query(alias="workerId", max_length=200)] = None,
+    assignment: Annotated[str | None, Query(alias="assignmentId", max_length=200)] = None,
+    submit_to: Annotated[str | None, Query(alias="turkSubmitTo", max_length=200)] = None,
+) -> Response:
+    """Join from Prolific or Mechanical Turk, by the parameters they add to the URL, or ask for the code."""
+    if prolific is not None or prolific_token is not None:
+        return _enter(request, site, "prolific", _participant(request, site, prolific, prolific_token))
+    if assignment is not None:
+        return _turk(site, worker, assignment, submit_to)
+    if worker is not None:
+        return _enter(request, site, "mturk", worker)
+    _need_code(site)
+    return _form(request, site, code or "")
+
+
+@router.post("/join", responses=pages(303, 403))
+def join_with_code(
+    request: Request,
+    site: TheSite,
+    csrf: Csrf,
+    code: Annotated[str, Form(max_length=200)] = "",
+    anew: Annotated[int | None, Form(ge=0, le=1, description="1 to be somebody else than before.")] = None,
+) -> Response:
+    """Join with the shared code."""
+    wanted = _need_code(site)
+    visit = site.cookie(request, "visit")
+    if visit is None:
+        raise Refusal(403, "Your browser keeps no cookies", "Allow cookies for this page and load it again.")
+    site.check_form(request, csrf, "visit", visit)
+    if not site.knows(request, "code", lambda: same(code.strip(), wanted)):
+        return _form(request, site, code, message="That is not the code of this study.", status=403)
+    token = site.cookie(request, "rater")
+    if token is not None and not anew and site.study.find_rater(token) is not None:
+        return site.redirect("/rate")
+    site.slow_down(site.joins, came_from(request))
+    return site.redirect("/rate", rater=site.study.enter("open").token)
+
+
+@router.get("/join/mturk", status_code=303, responses=pages(403), response_class=RedirectResponse)
+def join_from_turk(
+    request: Request, site: TheSite, worker: Annotated[str, Query(alias="workerId", max_length=200)]
+) -> Response:
+    """Join from Mechanical Turk, in a separate window."""
+    return _enter(request, site, "mturk", worker)
+
+
+def _participant(request: Request, site: Site, given: str | None, token: str | None) -> str:
+    """Return the Prolific participant: from the signed token, if the study requires one, else from the URL."""
+    _need(site, "prolific")
+    if (tokens := site.tokens) is None:
+        return given or ""
+    found = site.tried(request, "prolific", lambda: tokens.participant(token or ""))
+    if found is None or given not in (None, found):
+        raise Refusal(
+            403,
+            "Prolific does not say who you are",
+            "The address is not complete, or too old, or of another study. Open the study at Prolific again.",
+        )
+    return found
+
+
+def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
+    _need(site, entry)
+    if re.fullmatch(r"[A-Za-z0-9_.:-]{1,100}", external) is None:
+        site.slow_down(site.guesses, f"id {came_from(request)}")
+        raise Refusal(
+            422, "This address is not complete", "It should carry your id. Open the study where you found it."
+        )
+    site.slow_down(site.joins, came_from(request))
+    return site.redirect("/rate", rater=site.study.enter(entry, external=external).token)
+
+
+def _turk(site: Site, worker: str | None, assignment: str, submit_to: str | None) -> Response:
+    """Show the page inside Mechanical Turk's frame. The study opens beside it, as browsers block cookies in frames."""
+    _need(site, "mturk")
+    target = submit_to if submit_to in TURK else TURK[0]
+    headers = {"content-security-policy": POLICY.format(forms=target, frames="https://*.mturk.com")}
+    preview = assignment == PREVIEW or worker is None
+    return site.page(
+        "mturk.html",
+        headers=headers,
+        preview=preview,
+        assignment=assignment,
+        start="" if preview else f"{site.prefix}/join/mturk?{urlencode({'workerId': worker})}",
+        target=f"{target}/mturk/externalSubmit",
+    )
+
+
+def _need(site: Site, entry: str) -> None:
+    allowed = site.study.config.entry.prolific if entry == "prolific" else site.study.config.entry.mturk
+    if not allowed:
+        name = "Prolific" if entry == "prolific" else "Mechanical Turk"
+        raise Refusal(403, "There is no way in here", f"This study does not take people from {name}.")
+
+
+def _need_code(site: Site) -> str:
+    code = site.study.config.entry.code
+    if code is None:
+        raise Refusal(403, "There is no way in here", "This study needs a link of your own; ask for one.")
+    return code
+
+
+def _form(request: Request, site: Site, code: str, *, message: str = "", status: int = 200) -> Response:
+    visit = site.visit(request)
+    known = site.cookie(request, "rater") is not None
+    response = site.page(
+        "join.html", status=status, code=code, message=message, known=known, csrf=site.word("visit", visit)
+    )
+    site.keep(response, "visit", visit)
+    return response

@@ -136,9 +136,12 @@ class Site:
         headers = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
         return self.page("refusal.html", status=refusal.status, headers=headers, refusal=refusal, back=back)
 
-    def redirect(self, path: str) -> RedirectResponse:
-        """Redirect a browser to another page, with GET."""
-        return RedirectResponse(self.prefix + path, 303)
+    def redirect(self, path: str, **cookies: str) -> RedirectResponse:
+        """Redirect a browser to another page, with GET, and set cookies."""
+        response = RedirectResponse(self.prefix + path, 303)
+        for kind, value in cookies.items():
+            self.keep(response, kind, value)
+        return response
 
     def address(self, request: Request, path: str) -> str:
         """Return an absolute URL."""
@@ -153,25 +156,15 @@ class Site:
 
     def keep(self, response: Response, kind: str, value: str) -> None:
         """Set a cookie: for this site only, not readable by scripts, not sent from other sites."""
-        response.set_cookie(
-            self._names[kind],
-            value,
-            max_age=_AGE[kind],
-            path=self.prefix + _PATH[kind] or "/",
-            secure=self.secure,
-            httponly=True,
-            samesite="lax",
-        )
+        response.set_cookie(self._names[kind], value, max_age=_AGE[kind], **self._scope(kind))
 
     def forget(self, response: Response, kind: str) -> None:
         """Delete a cookie."""
-        response.delete_cookie(
-            self._names[kind],
-            path=self.prefix + _PATH[kind] or "/",
-            secure=self.secure,
-            httponly=True,
-            samesite="lax",
-        )
+        response.delete_cookie(self._names[kind], **self._scope(kind))
+
+    def _scope(self, kind: str) -> dict[str, Any]:
+        path = self.prefix + _PATH[kind] or "/"
+        return {"path": path, "secure": self.secure, "httponly": True, "samesite": "lax"}
 
     # Who is there
 
@@ -357,8 +350,7 @@ def _most_tasks(study: Study) -> int:
     number = select(func.count()).select_from(items_table).where(items_table.c.role == "item")
     items = study.store.read(lambda connection: connection.execute(number).scalar()) or 0
     most = items if config.most_ratings_per_rater is None else min(items, config.most_ratings_per_rater)
-    share = config.gold.share
-    return most + min(len(config.gold.items), round(most * share / (1 - share)))
+    return most + round(config.gold.beside(most))
 
 
 def _version_of_static() -> str:

@@ -1,7 +1,7 @@
-"""The quota of each item: which ratings count.
+"""Answers in the store: which of them count, and how those that were collected elsewhere are added.
 
 Ratings of excluded raters never count, and those of models only if the study says so. Ratings that already count keep
-counting; the remaining quota goes to the oldest of the others.
+counting; the remaining quota of an item goes to the oldest of the others.
 
 A transaction that changes an item locks its row until it ends. In PostgreSQL, locks are taken in this order: the study,
 one rater, then items by number. This avoids deadlocks.
@@ -9,19 +9,21 @@ one rater, then items by number. This avoids deadlocks.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, select
 
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items, raters, ratings
-from trubleu.rating.store.updates import add_entries, batches
+from trubleu.rating.store.updates import add_entries, batches, rating_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
 _LOCK = (
     select(items.c.id, items.c.role, items.c.wanted)
@@ -29,7 +31,7 @@ _LOCK = (
     .order_by(items.c.id)
     .with_for_update(key_share=True)
 )
-# The scores of an answer count together; the first stands for all.
+_FIRST = (ratings.c.part == 0, ratings.c.question == 0)  # the scores of an answer count together
 _ANSWERS = (
     select(
         ratings.c.id,
@@ -39,7 +41,7 @@ _ANSWERS = (
         case((raters.c.entry == bindparam("never"), True), else_=raters.c.excluded).label("excluded"),
     )
     .join(raters, raters.c.id == ratings.c.rater)
-    .where(ratings.c.item.in_(bindparam("items", expanding=True)), ratings.c.part == 0, ratings.c.question == 0)
+    .where(ratings.c.item.in_(bindparam("items", expanding=True)), *_FIRST)
     .order_by(ratings.c.item, ratings.c.id)
 )
 _LEASES = (
@@ -114,3 +116,85 @@ def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
         connection.execute(_SET_RATING, changed_ratings)
         add_entries(connection, entries)
     connection.execute(_SET_ITEM, changed_items)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenAnswer:
+    """An answer as stored; the scores are None if the rater could not judge.
+
+    The durations are those of the server's clock, and as reported by the browser or a file.
+    """
+
+    item: int
+    rater: int
+    scores: tuple[int | None, ...] | None
+    flipped: bool
+    answered_at: int
+    milliseconds: int | None
+    client_milliseconds: int | None
+    gold: bool = False
+    note: str | None = None  # replaces the common source note
+
+
+def take_answers(
+    connection: Connection, answers: Sequence[TakenAnswer], *, questions: int, kind: str, source: str, now: int
+) -> None:
+    """Add answers that were collected elsewhere, uncounted at first, then count those within the quota."""
+    if not answers:
+        return
+    touched = sorted({answer.item for answer in answers})
+    _count_tasks(connection, answers)
+    lock_items(connection, touched)
+    connection.execute(
+        assignments.insert(),
+        [
+            {
+                "item": answer.item,
+                "rater": answer.rater,
+                "state": "unable" if answer.scores is None else "answered",
+                "flipped": answer.flipped,
+                "turn": 0,
+                "lease_until": answer.answered_at,
+                "shown_at": answer.answered_at,
+            }
+            for answer in answers
+        ],
+    )
+    given, entries = [], []
+    for answer in answers:
+        names = ("item", "rater", "answered_at", "milliseconds", "client_milliseconds")
+        common = {**{name: getattr(answer, name) for name in names}, "counted": False}
+        given += rating_rows(answer.scores or (), questions, common)
+        scores = None if answer.scores is None else json.dumps(answer.scores)
+        noted = {"at": now, "kind": kind, "scores": scores, "flipped": answer.flipped, "note": answer.note or source}
+        entries.append(common | noted)
+    if given:
+        connection.execute(ratings.insert(), given)
+    add_entries(connection, entries)
+    settle(connection, touched, now=now)
+
+
+def number_counted(connection: Connection, answers: Iterable[TakenAnswer]) -> int:
+    """Return how many of the answers count."""
+    pairs = {(answer.item, answer.rater) for answer in answers}
+    counting = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, *_FIRST)
+    return sum((row.item, row.rater) in pairs for row in connection.execute(counting))
+
+
+def take_back(connection: Connection, task: Row[Any], *, now: int) -> None:
+    """Retract an answer without judgement, so another answer can replace it."""
+    lock_items(connection, [task.item])
+    connection.execute(assignments.delete().where(assignments.c.id == task.id))
+    fewer = {"had": raters.c.had - 1, "answered": raters.c.answered - 1}
+    connection.execute(raters.update().where(raters.c.id == task.rater).values(**fewer))
+    entry = {"at": now, "kind": "undone", "rater": task.rater, "item": task.item, "flipped": task.flipped}
+    add_entries(connection, [entry])
+
+
+def _count_tasks(connection: Connection, answers: Iterable[TakenAnswer]) -> None:
+    had = Counter(answer.rater for answer in answers)
+    rated = Counter(answer.rater for answer in answers if answer.scores is not None and not answer.gold)
+    for rater, number in sorted(had.items()):
+        more = {"had": number, "answered": number, "rated": rated[rater]}
+        values = {name: raters.c[name] + added for name, added in more.items()}
+        connection.execute(raters.update().where(raters.c.id == rater).values(values))
