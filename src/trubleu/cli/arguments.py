@@ -33,14 +33,11 @@ def command(commands: Commands, name: str, run: Run, epilog: str = "") -> argpar
     return parser
 
 
-def commands(outer: Commands, name: str, about: str | Callable[..., object], epilog: str = "") -> Commands:
-    """Add a command that has subcommands, and return the place to add these; ``about`` has its help as a docstring."""
-    if callable(about):
-        about, _, epilog = _help_in(about)
-    about = about.rstrip(".")
-    text = about[0].upper() + about[1:] + "."
+def commands(outer: Commands, name: str, add_parser: Callable[..., object]) -> Commands:
+    """Add a command that has subcommands, and return the place to add these; its docstring is that of `add_parser`."""
+    about, _, more = _help_in(add_parser)
     parser: argparse.ArgumentParser = outer.add_parser(
-        name, help=about[0].lower() + about[1:], description=text, epilog=epilog
+        name, help=about[0].lower() + about[1:].rstrip("."), description=about, epilog=more
     )
     return parser.add_subparsers(title="commands", dest=f"{name}_command", metavar="COMMAND", required=True)
 

@@ -45,8 +45,8 @@ POOLED_CONDITIONS: Final = ("given", "all")
 
 
 def add_parser(commands: add.Commands) -> None:
-    """Add the command with its protocols."""
-    protocols = add.commands(commands, "judge", "measure how well metrics agree with people")
+    """Measure how well metrics agree with people."""
+    protocols = add.commands(commands, "judge", add_parser)
     add_ratings_parser(protocols)
     add_sets_parser(protocols)
     add_pairs_parser(protocols)

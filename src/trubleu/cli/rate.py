@@ -23,36 +23,18 @@ if TYPE_CHECKING:
     from trubleu.rating import Item, StudyConfig
 
 
-EPILOG = """\
-examples:
-  trubleu rate new my-study --from candidates.jsonl --raters 5
-  trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
-  trubleu rate serve my-study --url https://rate.example.org
-  trubleu rate status my-study
-  trubleu rate export my-study --as references --out refs.jsonl
-"""
-
-NEW_EPILOG = """\
-examples:
-  trubleu rate new my-study --from candidates.jsonl --raters 5
-  trubleu rate new my-study --from candidates.jsonl --raters 5 --carry seeds-study
-  trubleu rate new my-pairs --kind pair --from refs.jsonl --outputs runs/A.txt runs/B.txt --pairs A:B --raters 3
-  trubleu rate new my-ranking --kind ranking --from refs.jsonl --outputs runs/A.txt runs/B.txt runs/C.txt --raters 3
-  trubleu rate new my-study --from candidates.jsonl --config study.yaml \\
-    --store postgresql+psycopg://USER:PASSWORD@HOST/DATABASE
-"""
-
-PLAN_EPILOG = """\
-examples:
-  trubleu rate plan my-study --raters 5 --seconds-per-item 15 --pay 14.50
-  trubleu rate plan my-study --systems A.txt B.txt --interval 2
-"""
-
-
 def add_parser(commands: add.Commands) -> None:
-    """Add the command and its subcommands."""
-    about = "collect ratings of responses and outputs, by people and models"
-    inner = add.commands(commands, "rate", about, EPILOG)
+    """Collect ratings of responses and outputs, by people and models.
+
+    Examples
+    --------
+    trubleu rate new my-study --from candidates.jsonl --raters 5
+    trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
+    trubleu rate serve my-study --url https://rate.example.org
+    trubleu rate status my-study
+    trubleu rate export my-study --as references --out refs.jsonl
+    """
+    inner = add.commands(commands, "rate", add_parser)
     _add_new(inner)
     _add_plan(inner)
     add_serve_parser(inner)
@@ -62,7 +44,7 @@ def add_parser(commands: add.Commands) -> None:
 
 
 def _add_new(commands: add.Commands) -> None:
-    parser = add.command(commands, "new", new, NEW_EPILOG)
+    parser = add.command(commands, "new", new)
     parser.add_argument("study", metavar="STUDY", help="the folder to create")
     about = "candidates, references or triples: JSON lines, a table or Parquet; for pairs and rankings, the messages"
     add.option(parser, "--from", "FILE", about, dest="source", required=True)
@@ -78,7 +60,7 @@ def _add_new(commands: add.Commands) -> None:
 
 
 def _add_plan(commands: add.Commands) -> None:
-    parser = study_command(commands, "plan", plan, PLAN_EPILOG)
+    parser = study_command(commands, "plan", plan)
     add.option(parser, "--raters", "N", "ratings per item (default: as the study says)", type=int)
     add.option(parser, "--seconds-per-item", "S", "seconds per item (default: 20)", type=float)
     add.option(parser, "--pay", "P", "pay per hour (default: 15)", type=float)
@@ -92,11 +74,20 @@ def _add_plan(commands: add.Commands) -> None:
 
 
 def new(options: argparse.Namespace) -> None:
-    """Create a study.
+    r"""Create a study.
 
     Create a study in a new folder, from candidates, references or triples (raters see one response at a time), or from
     the outputs of systems (two side by side, or several to rank, without their names). Edit its study.yaml to set the
     wording, practice and gold items.
+
+    Examples
+    --------
+    trubleu rate new my-study --from candidates.jsonl --raters 5
+    trubleu rate new my-study --from candidates.jsonl --raters 5 --carry seeds-study
+    trubleu rate new my-pairs --kind pair --from refs.jsonl --outputs runs/A.txt runs/B.txt --pairs A:B --raters 3
+    trubleu rate new my-ranking --kind ranking --from refs.jsonl --outputs runs/A.txt runs/B.txt runs/C.txt --raters 3
+    trubleu rate new my-study --from candidates.jsonl --config study.yaml \
+      --store postgresql+psycopg://USER:PASSWORD@HOST/DATABASE
     """
     check_packages()
     from trubleu.rating import Study
@@ -191,6 +182,11 @@ def plan(options: argparse.Namespace) -> None:
     Estimate the ratings, hours, people and money that a study still needs, practice and gold items included. With
     --systems, list the references to rate next to narrow the interval of a score, or of the difference between two
     scores.
+
+    Examples
+    --------
+    trubleu rate plan my-study --raters 5 --seconds-per-item 15 --pay 14.50
+    trubleu rate plan my-study --systems A.txt B.txt --interval 2
     """
     check_packages()
     from trubleu.rating.plan import make_plan

@@ -18,21 +18,10 @@ if TYPE_CHECKING:
 
     from trubleu.rating.model_rater import ModelOptions, ModelPlan
 
-EPILOG = """\
-examples:
-  trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --dry-run
-  trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --logprobs
-  trubleu rate model my-study --url https://api.openai.com/v1 --model gpt-5-mini --send-to api.openai.com \\
-    --repeat 3 --answer-tokens 4000 --share 0.5 --budget 2000000
-
-The API key is read from OPENAI_API_KEY. Ratings are stored at once; after an interruption, run the same command again
-to continue. It also retries items whose answers could not be used.
-"""
-
 
 def add_model_parser(commands: add.Commands) -> None:
     """Add ``rate model``."""
-    parser = study_command(commands, "model", rate, EPILOG)
+    parser = study_command(commands, "model", rate)
     add.option(parser, "--url", "URL", "the endpoint, such as https://HOST/v1", required=True)
     add.option(parser, "--model", "NAME", "name of the model at the endpoint", required=True)
     add.option(parser, "--share", "P", "share of the items to rate, from 0 to 1", 1.0)
@@ -57,11 +46,23 @@ def add_model_parser(commands: add.Commands) -> None:
 
 
 def rate(options: argparse.Namespace) -> None:
-    """Let a language model rate.
+    r"""Let a language model rate.
 
     Let a language model rate the items of a study, through any endpoint with OpenAI's API, with the study's own
     instructions, questions, scales and practice items. Its answers are logged as those of a model. They help to
     complete items only with models_count: true in study.yaml; rate status shows how far they can be trusted.
+
+    Examples
+    --------
+    trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --dry-run
+    trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --logprobs
+    trubleu rate model my-study --url https://api.openai.com/v1 --model gpt-5-mini --send-to api.openai.com \
+      --repeat 3 --answer-tokens 4000 --share 0.5 --budget 2000000
+
+    Notes
+    -----
+    The API key is read from OPENAI_API_KEY. Ratings are stored at once; after an interruption, run the same command
+    again to continue. It also retries items whose answers could not be used.
     """
     if not all(math.isfinite(price) and price >= 0 for price in options.price or ()):
         raise UsageError(f"--price must be two numbers from 0 on, not {options.price[0]:g} and {options.price[1]:g}")

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from trubleu.rating.web.connections import Limits
 
 
-SERVE_EPILOG = """\
-examples:
-  trubleu rate serve my-study
-  trubleu rate serve my-study --port 8080 --url https://rate.example.org
-"""
 _REQUESTS = 300  # as in `trubleu.rating.web.app`, repeated so --help need not import it (a test keeps them equal)
 _CONNECTIONS, _PER_ADDRESS = 1000, 300  # as in `trubleu.rating.web.connections`
 _PROXY = "127.0.0.1,::1"
@@ -35,7 +30,7 @@ _PROXY = "127.0.0.1,::1"
 
 def add_serve_parser(commands: add.Commands) -> None:
     """Add ``rate serve``."""
-    parser = study_command(commands, "serve", serve, SERVE_EPILOG)
+    parser = study_command(commands, "serve", serve)
     add.option(parser, "--host", "NAME", "address to listen on", "127.0.0.1")
     add.option(parser, "--port", "N", "port to listen on; 0 for any free one", 8000)
     add.option(parser, "--url", "URL", "public address of the pages, such as https://rate.example.org")
@@ -57,6 +52,11 @@ def serve(options: argparse.Namespace) -> None:
 
     Serve the pages for raters and the lead, until Ctrl-C. For raters on the internet, put a web server with TLS such as
     nginx or Caddy in front, and give its address with --url.
+
+    Examples
+    --------
+    trubleu rate serve my-study
+    trubleu rate serve my-study --port 8080 --url https://rate.example.org
     """
     for package in ("fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "yaml"):
         needed(package, "serving a study", "trubleu[rate]")
@@ -235,18 +235,9 @@ def _logging(quiet: bool) -> dict[str, Any]:
     }
 
 
-SIMULATE_EPILOG = """\
-examples:
-  trubleu rate simulate rehearsal --raters 40 --noise 0.8
-  trubleu rate simulate rehearsal --raters 40 --lazy 0.1 --clumsy 0.2 --slow 0.1
-  trubleu rate simulate world/study --raters 40 --world world
-  trubleu rate simulate rehearsal --raters 5 --seconds 3 --url http://127.0.0.1:8000
-"""
-
-
 def add_simulate_parser(commands: add.Commands) -> None:
     """Add ``rate simulate``."""
-    parser = study_command(commands, "simulate", simulate, SIMULATE_EPILOG)
+    parser = study_command(commands, "simulate", simulate)
     add.option(parser, "--raters", "N", "number of raters", type=int, required=True)
     about = "raters know the true quality of every text in this world (see trubleu simulate world)"
     add.option(parser, "--world", "FOLDER", about)
@@ -273,6 +264,13 @@ def simulate(options: argparse.Namespace) -> None:
 
     Rehearse a study, in which no real person has rated, with simulated raters who answer over HTTP as people do.
     Without --url, a server is started for them.
+
+    Examples
+    --------
+    trubleu rate simulate rehearsal --raters 40 --noise 0.8
+    trubleu rate simulate rehearsal --raters 40 --lazy 0.1 --clumsy 0.2 --slow 0.1
+    trubleu rate simulate world/study --raters 40 --world world
+    trubleu rate simulate rehearsal --raters 5 --seconds 3 --url http://127.0.0.1:8000
     """
     _check_store(options)
     with opened(options.study, sync=True) as study:

@@ -22,35 +22,8 @@ if TYPE_CHECKING:
     from trubleu.rating import NewRater, Study
 
 
-STATUS_EPILOG = """\
-examples:
-  trubleu rate status my-study
-  trubleu rate status my-study --format json --out status.json
-"""
-
-LINKS_EPILOG = """\
-examples:
-  trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
-  trubleu rate links my-study --labels names.txt
-  trubleu rate links my-study --renew 7
-"""
-
 _LOCAL: Final = "http://127.0.0.1:8000"
 
-EXPORT_EPILOG = """\
-examples:
-  trubleu rate export my-study --as references --out refs.jsonl
-  trubleu rate export my-pairs --as ratings --out ratings.csv
-  trubleu rate export my-study --as raw --out log.jsonl
-  trubleu rate export my-study --as mturk-tasks --out tasks.csv
-  trubleu rate export my-study --as references --weights joint --out refs.jsonl
-"""
-
-IMPORT_EPILOG = """\
-examples:
-  trubleu rate import my-study ratings.csv
-  trubleu rate import my-study Batch_123_results.csv --as mturk
-"""
 
 WHATS: Final = ("references", "ratings", "rankings", "wide", "raw", "mturk-tasks")
 """Kinds of `trubleu.rating.export`, repeated so ``--help`` need not import it (a test keeps them equal)."""
@@ -85,7 +58,7 @@ def study_command(commands: add.Commands, name: str, run: add.Run, epilog: str =
 
 def add_parsers(commands: add.Commands) -> None:
     """Add the commands."""
-    parser = study_command(commands, "links", links, LINKS_EPILOG)
+    parser = study_command(commands, "links", links)
     add.option(parser, "--add", "N", "number of raters to add", type=int)
     add.option(parser, "--labels", "FILE", "a file with one rater name per line")
     add.option(parser, "--renew", "RATER", "replace the link of this rater; the old one stops working")
@@ -93,7 +66,7 @@ def add_parsers(commands: add.Commands) -> None:
     add.option(parser, "--url", "URL", about)
     add.option(parser, "--out", "FILE", "a new .csv file (default: standard output)", "-")
 
-    parser = study_command(commands, "status", status, STATUS_EPILOG)
+    parser = study_command(commands, "status", status)
     add.option(parser, "--resamples", "N", "resamples for the interval of α", 1000)
     about = (
         "how much worse than a person a model may be: 0.1 beside crowd workers, 0.15 beside trained raters, 0.2 beside "
@@ -104,7 +77,7 @@ def add_parsers(commands: add.Commands) -> None:
 
     study_command(commands, "audit", audit)
 
-    parser = study_command(commands, "export", export, EXPORT_EPILOG)
+    parser = study_command(commands, "export", export)
     add.option(parser, "--as", "NAME", ", ".join(WHATS), dest="what", choices=WHATS, required=True)
     about = (
         "references: .jsonl; ratings: .csv, .tsv, .jsonl, .parquet; wide, raw: .csv, .tsv, .jsonl; rankings: .csv, "
@@ -121,7 +94,7 @@ def add_parsers(commands: add.Commands) -> None:
     add.flag(parser, "--unverified", "with --weights model: export unchecked weights, and mark them")
     add.quiet(parser)
 
-    parser = study_command(commands, "import", bring_in, IMPORT_EPILOG)
+    parser = study_command(commands, "import", bring_in)
     parser.add_argument("file", metavar="FILE", help="CSV, TSV, JSON lines or Parquet; CSV for Mechanical Turk")
     add.columns(parser, "item=id,score=rating")
     add.option(parser, "--as", "NAME", "table (default) or mturk", LAYOUTS[0], dest="layout", choices=LAYOUTS)
@@ -147,6 +120,14 @@ def export(options: argparse.Namespace) -> None:
     trubleu judge and trubleu triples split. rankings: one row per pair of ranked outputs, for trubleu judge. wide: one
     row per answer, for spreadsheets. raw: the complete log. mturk-tasks: items that still lack ratings, for a batch of
     Mechanical Turk. Excluded raters, gold and practice items are left out, except from the log.
+
+    Examples
+    --------
+    trubleu rate export my-study --as references --out refs.jsonl
+    trubleu rate export my-pairs --as ratings --out ratings.csv
+    trubleu rate export my-study --as raw --out log.jsonl
+    trubleu rate export my-study --as mturk-tasks --out tasks.csv
+    trubleu rate export my-study --as references --weights joint --out refs.jsonl
     """
     check_writable(options.out)
     with opened(options.study, copy=True) as study:
@@ -181,6 +162,11 @@ def bring_in(options: argparse.Namespace) -> None:
     Add ratings collected elsewhere: a table with the columns item, rater and score (for pairs also system and pair), or
     the results of a batch of Mechanical Turk. If one row is bad, nothing is added; importing a file again changes
     nothing.
+
+    Examples
+    --------
+    trubleu rate import my-study ratings.csv
+    trubleu rate import my-study Batch_123_results.csv --as mturk
     """
     with opened(options.study) as study:
         from trubleu.rating.import_ratings import import_ratings
@@ -206,6 +192,11 @@ def status(options: argparse.Namespace) -> None:
 
     Show what the lead's page shows: progress, agreement, the ratings of each rater, the distribution of weights, and
     the texts that raters disagree on most.
+
+    Examples
+    --------
+    trubleu rate status my-study
+    trubleu rate status my-study --format json --out status.json
     """
     check_output(options)
     check_range(options, "resamples", 0, 1_000_000)
@@ -250,6 +241,12 @@ def links(options: argparse.Namespace) -> None:
 
     Add raters, each with a personal link. The links are shown only once, on standard output or in a file that only you
     can read: the study stores only their hashes.
+
+    Examples
+    --------
+    trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
+    trubleu rate links my-study --labels names.txt
+    trubleu rate links my-study --renew 7
     """
     from trubleu.files.lines import read_text_lines
 
