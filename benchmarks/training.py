@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.rows import Row
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
-from trubleu.execution.progress import Bars
 from trubleu.files.lines import iterate_lines
+from trubleu.progress import Bars
 from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import count_corpus
 from trubleu.vectors.training.model import Material, Model

@@ -156,7 +156,7 @@ def test_progress_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("trubleu.execution.progress.DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("trubleu.progress.DELAY_SECONDS", 0.0)
     assert run("index", "c.jsonl", "--out", "x")[0] == 0
     assert run("add", "x", "c.jsonl")[0] == 0
     assert run("info", "x", "--check")[0] == 0

@@ -11,7 +11,7 @@ import pytest
 
 from trubleu.cli import main
 from trubleu.data import read_triples
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 from trubleu.simulate import simulated_triples
 
 if TYPE_CHECKING:

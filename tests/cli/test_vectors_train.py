@@ -12,7 +12,7 @@ import pytest
 
 from trubleu.cli import main
 from trubleu.execution.local import Processes
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import counts
 from trubleu.vectors.training import trainer as training
@@ -127,7 +127,7 @@ class Terminal(io.StringIO):
 def test_progress_shows_stages_and_words(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("trubleu.execution.progress.DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("trubleu.progress.DELAY_SECONDS", 0.0)
     assert run("text.txt", "--out", "v", "--epochs", "2", "--dim", "8")[0] == 0
     assert "reading" in shown.getvalue()
     assert "training, order 3" in shown.getvalue()
@@ -141,7 +141,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         bars.stage("x", None)
         bars.note("loss 1.5")
     assert shown.getvalue() == ""
-    monkeypatch.setattr("trubleu.execution.progress.DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("trubleu.progress.DELAY_SECONDS", 0.0)
     with Bars(quiet=False) as bars:
         bars.stage("x", 10, " words")
         bars.note("loss 1.5")

@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
         options = parse(arguments)
-        from trubleu.execution.progress import told_once
+        from trubleu.progress import told_once
 
         with told_once(quiet=getattr(options, "quiet", False)), _fitted(options):
             options.run(options)

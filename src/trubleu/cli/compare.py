@@ -10,7 +10,7 @@ from trubleu.cli import arguments as add
 from trubleu.cli.explain import corpus_and_metric
 from trubleu.cli.options import build_metrics, check_output, sampling_of, write_output
 from trubleu.errors import UsageError
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse

@@ -26,9 +26,9 @@ from trubleu.cli.options import (
     write_output,
 )
 from trubleu.errors import UsageError
-from trubleu.execution.progress import Bars
 from trubleu.files.paths import exists
 from trubleu.files.writer import check_writable
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,9 +18,9 @@ from trubleu.cli.options import (
     write_output,
 )
 from trubleu.errors import UsageError, some
-from trubleu.execution.progress import Bars
 from trubleu.files.paths import base_name
 from trubleu.metrics.options import SHARED
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, chosen_engine, keep_inputs, operands, picked, resumable, write_tables
 from trubleu.errors import UsageError
-from trubleu.execution.progress import Bars
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import check_writable
+from trubleu.progress import Bars
 from trubleu.render.tables import FOR_PROGRAMS, one_line, render_tables
 
 if TYPE_CHECKING:

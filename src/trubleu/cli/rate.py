@@ -13,8 +13,8 @@ from trubleu.cli.rate_model import add_model_parser
 from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
-from trubleu.execution.progress import Bars
 from trubleu.files.paths import check_standard_input_once
+from trubleu.progress import Bars
 from trubleu.render.tables import FOR_PROGRAMS
 
 if TYPE_CHECKING:

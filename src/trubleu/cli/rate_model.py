@@ -11,7 +11,7 @@ from trubleu.cli import arguments as add
 from trubleu.cli.options import picked, say
 from trubleu.cli.rate_study import opened, study_command
 from trubleu.errors import EndpointError, UsageError, counted
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse

@@ -11,8 +11,8 @@ from trubleu.cli import arguments as add
 from trubleu.cli.options import check_range, picked, say
 from trubleu.cli.rate_study import opened, study_command
 from trubleu.errors import UsageError, counted
-from trubleu.execution.progress import Bars
 from trubleu.optional_deps import needed
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, keep_inputs, write_output
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.progress import Bars
 from trubleu.files.writer import check_writable
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse

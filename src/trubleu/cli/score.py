@@ -22,8 +22,8 @@ from trubleu.cli.options import (
     write_output,
 )
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.progress import Bars
 from trubleu.files.paths import absolute, exists, name_of
+from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, picked, write_output
 from trubleu.errors import UsageError, counted
-from trubleu.execution.progress import Bars
 from trubleu.optional_deps import needed
+from trubleu.progress import Bars
 from trubleu.render.tables import render_tables
 
 if TYPE_CHECKING:

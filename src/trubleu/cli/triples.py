@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import keep_inputs, operands
-from trubleu.execution.progress import Bars
 from trubleu.files.paths import check_standard_input_once, format_to_write
 from trubleu.files.writer import check_writable
+from trubleu.progress import Bars
 from trubleu.render.tables import FORMATS, render_tables
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, keep_inputs, operands, picked, resumable, write_tables
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 from trubleu.render.tables import render_tables
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from trubleu.files.lines import LineReader, check_once, opened, total_size
 from trubleu.files.paths import check_standard_input_once, format_of, is_standard, labels, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
 
 SEPARATOR = "__eou__"
 TURNS = "turns"
@@ -97,7 +98,7 @@ class DialogueFiles:
         self._seen: set[str] = set()
         self._unseparated = False
 
-    def triples(self, *, context: int = 1, progress: Callable[[int], object] | None = None) -> Iterator[Triple]:
+    def triples(self, *, context: int = 1, progress: Progress | None = None) -> Iterator[Triple]:
         """Yield a triple for every turn that answers another one.
 
         Parameters
@@ -154,7 +155,7 @@ class DialogueFiles:
             )
         return f"{said}; give longer ones" + (", or ask for no context (--context 0)" if least > 2 else "")
 
-    def _dialogues(self, progress: Callable[[int], object] | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    def _dialogues(self, progress: Progress | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         """Yield the place, the id and the turns of every conversation that can be used."""
         for path, label in zip(self.files, labels(self.files), strict=True):
             name = name_of(path)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from trubleu.data.references import References
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
     from trubleu.text import Tokenizer
 
     Arrays = dict[str, NDArray[Any]]
@@ -92,7 +93,7 @@ def write_prepared(
     tokenizer: Tokenizer,
     lowercase: bool,
     numbered: Mapping[str, NDArray[Any]],
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write references and the kernel's arrays; see `PreparedReferences.save`."""
     arrays: Arrays = {name: numbered[name] for name in _NUMBERED}
@@ -288,7 +289,7 @@ def kernel_texts(texts: Sequence[str], tokenizer: Tokenizer, lowercase: bool) ->
 
 
 def number(
-    references: References, tokenizer: Tokenizer, lowercase: bool, progress: Callable[[int], object] | None = None
+    references: References, tokenizer: Tokenizer, lowercase: bool, progress: Progress | None = None
 ) -> kernels.Prepared:
     """Tokenise and number references for the kernel."""
     _, native, lowercase_there = kernel_texts((), tokenizer, lowercase)
@@ -354,7 +355,7 @@ class PreparedReferences:
         """Return the statistics of some segments; outputs as `kernel_texts` returns them."""
         return self._kernel.statistics(outputs, weights, options, first, last, threads)
 
-    def save(self, path: PathLike, *, progress: Callable[[int], object] | None = None) -> None:
+    def save(self, path: PathLike, *, progress: Progress | None = None) -> None:
         """Write a file that `References.read` opens at once, however large it is; it appears whole or not at all.
 
         It holds everything that the references hold, not only their tokens: all metrics can be computed from it, those

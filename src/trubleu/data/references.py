@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from trubleu.data.reference_files import Kind, Rated
     from trubleu.files.parquet import Frame
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
 
@@ -780,7 +781,7 @@ class References:
         *,
         tokenize: Spec | Tokenizer = "13a",
         lowercase: bool = False,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> PreparedReferences:
         """Tokenise and number once, for any number of systems, metrics and orders.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data.ratings import Ratings
+    from trubleu.progress import Progress
 
 SEED_SYSTEM = "seed"
 """Whose responses seeds are, where ratings do not name a system."""
@@ -29,7 +30,7 @@ def sample_triples(
     *,
     seed: int,
     size: int = BATCH,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> list[Triple]:
     """Draw triples at random, without replacement, in one pass over a corpus of any size.
 

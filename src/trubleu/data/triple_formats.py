@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from trubleu.files.lines import Size
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import Span
+    from trubleu.progress import Progress
 
     Columns = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
     ToRecord = Callable[[Any, str], Mapping[str, Any] | None]
@@ -443,7 +444,7 @@ def read_range(
     size: Size,
     *,
     passed: int = 0,
-    tell: Callable[[int], object],
+    tell: Progress,
 ) -> Iterator[int]:
     """Add triples to ``rows``, and yield the number of rows read so far after every batch.
 

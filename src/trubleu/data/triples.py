@@ -37,12 +37,13 @@ from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO, TextIO
 
     from trubleu.files.lines import Size
     from trubleu.files.paths import Format, PathLike
+    from trubleu.progress import Progress
 
 
 BATCH = 8192
@@ -144,7 +145,7 @@ class TripleList:
         size: Size = BATCH,
         start: tuple[int, int] = (0, 0),
         contexts: bool = True,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[TripleBatch]:
         """Yield all triples from a place on (see `TripleFiles.batches`).
 
@@ -181,9 +182,7 @@ def _check(triple: object, place: str) -> None:
         raise DataError(f"{place}: context must be a tuple of strings, one per turn, not {kind_of(triple.context)}")
 
 
-def distinct_triples(
-    source: TripleSource, *, noun: str = "triple", progress: Callable[[int], object] | None = None
-) -> list[Triple]:
+def distinct_triples(source: TripleSource, *, noun: str = "triple", progress: Progress | None = None) -> list[Triple]:
     """Read all triples of a source, each of which must have an id of its own.
 
     Parameters
@@ -373,7 +372,7 @@ class TripleFiles:
         size: Size = BATCH,
         start: tuple[int, int] = (0, 0),
         contexts: bool = True,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[TripleBatch]:
         """Yield all triples from a place on.
 
@@ -420,7 +419,7 @@ def read_triples(
     *,
     columns: str | Sequence[str] | None = None,
     skip_bad: bool = False,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> list[Triple]:
     """Read all triples of files and folders into memory.
 
@@ -487,7 +486,7 @@ def _files_of_folder(folder: str) -> list[str]:
 _WRITTEN_FORMATS: tuple[Format, ...] = ("jsonl", "parquet")
 
 
-def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callable[[int], object] | None = None) -> int:
+def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Progress | None = None) -> int:
     """Write triples to a file that appears whole or not at all, without holding all of them.
 
     Parameters
@@ -534,9 +533,7 @@ def _writer(path: PathLike) -> AbstractContextManager[TextIO | BinaryIO]:
     return atomic_writer(path, "wb")
 
 
-def _fill(
-    path: PathLike, stream: Any, triples: Iterable[Triple], progress: Callable[[int], object] | None = None
-) -> int:
+def _fill(path: PathLike, stream: Any, triples: Iterable[Triple], progress: Progress | None = None) -> int:
     if format_to_write(path, _WRITTEN_FORMATS) == "parquet":
         return _write_parquet(path, stream, triples, progress)
     written = 0
@@ -580,9 +577,7 @@ def check_together(targets: Sequence[str]) -> None:
         places[place] = target
 
 
-def _write_parquet(
-    path: PathLike, stream: BinaryIO, triples: Iterable[Triple], progress: Callable[[int], object] | None
-) -> int:
+def _write_parquet(path: PathLike, stream: BinaryIO, triples: Iterable[Triple], progress: Progress | None) -> int:
     """Write JSON lines, which Polars turns into Parquet in little memory."""
     polars = polars_module()
     types = dict.fromkeys(FIELDS, polars.String) | {"context": polars.List(polars.String)}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
-from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.explanation import tokens_of, windows
 from trubleu.explain.segment import (
     check_explainable,
@@ -22,8 +21,9 @@ from trubleu.explain.segment import (
     weights_of,
 )
 from trubleu.explain.similarity import words_met
-from trubleu.metrics.base import Progress, as_references, whole_references
+from trubleu.metrics.base import as_references, whole_references
 from trubleu.metrics.trubleu import TruBleu
+from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
 from trubleu.stats import bootstrap_interval
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.explain.explanation import Gram
     from trubleu.explain.segment import NGramMetric
-    from trubleu.metrics.base import AnyReferences, Metric, Progress
+    from trubleu.metrics.base import AnyReferences, Metric
+    from trubleu.progress import Progress
 
 
 Value: TypeAlias = str | float | None
@@ -397,8 +398,7 @@ def compare_systems(
     name, metric = next(iter(metrics.items()))
     usual, notes = usual_buckets(systems, plain)
     cuts = (*usual, *own)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrubleuWarning)  # already issued when scoring the corpus
+    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):  # already issued when scoring the corpus
         rows = [metric.statistics(outputs, whole, threads=threads) for outputs in systems.values()]
     advance = steps(f"buckets {name}", sum(len(cut.labels) for cut in cuts) * len(systems))
     buckets = tuple(
@@ -572,8 +572,8 @@ def _credited(
 ) -> Iterator[tuple[Gram, float]]:
     """Yield the n-grams, or words, of one output that were credited."""
     if isinstance(metric, TruBleu):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrubleuWarning)  # already issued when scoring the corpus
+        # Already issued when scoring the corpus.
+        with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
             met = [*words_met(metric, output, part, weights)]
         yield from (((word,), credit) for word, credit in met)
         return

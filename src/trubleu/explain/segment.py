@@ -121,9 +121,8 @@ def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[l
     policy: WeightPolicy | None = getattr(metric, "policy", None)
     if policy is None:
         return [1.0] * references.count, []
-    with warnings.catch_warnings():
-        # Warnings are issued when the corpus is scored; here segments are processed one by one.
-        warnings.simplefilter("ignore", TrubleuWarning)
+    # Warnings are issued when the corpus is scored; here segments are processed one by one.
+    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
         weights, skipped = policy.weights(references)
     return weights.tolist(), skipped.tolist()
 

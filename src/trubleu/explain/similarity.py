@@ -205,9 +205,8 @@ def explain_similarity(
     signature
         How the number is made.
     """
-    with warnings.catch_warnings():
-        # Warnings are issued when the corpus is scored.
-        warnings.simplefilter("ignore", TrubleuWarning)
+    # Warnings are issued when the corpus is scored.
+    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
         parts = metric.parts(output, references)
     segment = references[0]
     first = _first_of_equal(segment)

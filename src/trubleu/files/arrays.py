@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
 
 Made = TypeVar("Made")
 
@@ -316,7 +317,7 @@ class ArrayFile:
         return DataError(f"{self.name} ends early; copy it again, or {self._kind.remedy}")
 
 
-def shares_as_counts(total: int, progress: Callable[[int], object]) -> Callable[[float], object]:
+def shares_as_counts(total: int, progress: Progress) -> Callable[[float], object]:
     """Return a callback that converts fractions of the whole into increments of ``total``.
 
     Examples

@@ -156,8 +156,7 @@ def _excel_rows(data: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl warns about workbook features that do not matter here
+        with warnings.catch_warnings(action="ignore"):  # openpyxl warns about workbook features that do not matter here
             book = openpyxl.load_workbook(io.BytesIO(data), data_only=True) if unpacked <= MOST_UNPACKED else None
         pages = [] if book is None else book.worksheets
         sheets = [sheet for sheet in pages if any(any(row) for row in sheet.iter_rows(values_only=True))]

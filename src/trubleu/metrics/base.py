@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.progress import Progress
     from trubleu.signature import Signature
 
 
 AnyReferences = References | PreparedReferences | Sequence[Sequence[str]]
 """References, prepared references, or one list of references per segment."""
-
-Progress = Callable[[int], object]
-"""Called with the number of newly finished segments."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,6 @@ from trubleu.errors import CountedWarning, DataError, TrubleuWarning
 from trubleu.metrics.base import (
     AnyReferences,
     Metric,
-    Progress,
     as_references,
     check_choice,
     check_order,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.progress import Progress
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
 

@@ -36,12 +36,13 @@ from trubleu.mining.search import ShardsOnDemand, Where, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.mining.candidates import Candidate
     from trubleu.mining.index_builder import Corpus
+    from trubleu.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -92,7 +93,7 @@ class Index:
         resume: bool = False,
         cache: Cache | None = None,
         engine: Engine | None = None,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> Index:
         """Index a corpus of any size in little memory.
 
@@ -177,7 +178,7 @@ class Index:
         resume: bool = False,
         cache: Cache | None = None,
         engine: Engine | None = None,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> Index:
         """Add triples to the index; existing shards stay unchanged, and processes that have it open see no change.
 
@@ -277,7 +278,7 @@ class Index:
         number = bisect_right(begins, row) - 1
         return self.shards[number].triple(row - begins[number])
 
-    def check(self, progress: Callable[[int], object] | None = None) -> None:
+    def check(self, progress: Progress | None = None) -> None:
         """Verify the checksums of the whole index.
 
         Parameters
@@ -314,7 +315,7 @@ class Index:
         engine: Engine | None = None,
         keep: PathLike | None = None,
         cache: Cache | None = None,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> Candidates:
         """Mine candidate references: for each seed the best matching responses, its own response, and its message.
 
@@ -455,7 +456,7 @@ def _reading(
     resume: bool,
     cache: Cache | None,
     engine: Engine | None,
-    progress: Callable[[int], object] | None,
+    progress: Progress | None,
 ) -> Reading:
     given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
     engine, cache = engine or InThisProcess(), cache or Cache()

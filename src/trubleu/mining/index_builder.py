@@ -68,8 +68,7 @@ if TYPE_CHECKING:
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.mining.shard_builder import Part
-
-    Told = Callable[[int], object] | None
+    from trubleu.progress import Progress
 
 
 JOURNAL: Final = "building.json"
@@ -405,7 +404,7 @@ def _said(bad: dict[str, str]) -> str:
 class _Progress:
     """Converts progress reports of parts into bytes of the corpus."""
 
-    def __init__(self, progress: Told, total: int) -> None:
+    def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
         self._left = total
         self._within = 0
@@ -467,7 +466,7 @@ class Reading:
     skip_bad: bool = False
     resume: bool = False
     engine: Engine = field(default_factory=InThisProcess)
-    progress: Callable[[int], object] | None = None
+    progress: Progress | None = None
     cache: Cache = field(default_factory=Cache)
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from trubleu.mining.index import Index
     from trubleu.mining.manifest import ListedShard
     from trubleu.mining.shard import Field, ShardInfo
+    from trubleu.progress import Progress
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
 
@@ -413,7 +414,7 @@ def search(
     top: int,
     stop_words: Iterable[str] = (),
     threads: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Searched:
     """Find the triples that best match messages and responses.
 
@@ -499,7 +500,7 @@ def search_shards(
     first_row: int = 0,
     floors: NDArray[np.float64] | None = None,
     threads: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
     release: bool = False,
 ) -> Hits:
     """Find the best rows of consecutive shards; the scores found in one shard prune the next.
@@ -590,7 +591,7 @@ class Where(NamedTuple):
     keep: PathLike | None = None
     cache: Cache | None = None
     threads: int | None = None
-    progress: Callable[[int], object] | None = None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)

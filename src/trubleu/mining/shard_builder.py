@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import FileIndex, Span
     from trubleu.mining.manifest import IndexOptions
+    from trubleu.progress import Progress
     from trubleu.text import Tokenizer
 
 
@@ -340,7 +341,7 @@ class ShardMaker:
     options: IndexOptions
     skip_bad: bool
     key: bytes = field(repr=False)
-    tell: Callable[[int], object] | None = None
+    tell: Progress | None = None
 
     def __call__(self, part: Part, how: Tokenizer) -> tuple[tuple[Made, ...], int]:
         """Return the records of a part, those finished earlier first, and the number of those.

@@ -33,10 +33,11 @@ from trubleu.rating.secret import draw
 from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from trubleu.progress import Progress
     from trubleu.rating.config import Asked, StudyConfig
     from trubleu.rating.items import Item
     from trubleu.rating.raters import Rater
@@ -475,7 +476,7 @@ def _tokens(text: str) -> int:
 
 
 def rate_with_model(
-    study: Study, options: ModelOptions, *, progress: Callable[[int], object] | None = None, now: int | None = None
+    study: Study, options: ModelOptions, *, progress: Progress | None = None, now: int | None = None
 ) -> ModelRun:
     """Let a model rate the items of a study that it has not rated yet. Each answer is kept as soon as it is there.
 
@@ -576,7 +577,7 @@ class _Run:
     options: ModelOptions
     rater: Rater
     served: str | None
-    progress: Callable[[int], object]
+    progress: Progress
     now: int | None
     prompt: Prompt
     openai: Any

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
     from trubleu.rating.config import Question
     from trubleu.rating.items import Item
     from trubleu.rating.study import Study
@@ -448,7 +449,7 @@ def simulate(
     seconds: float = 0.0,
     patience: float = 60.0,
     quality: Quality | None = None,
-    progress: Callable[[int], object] = lambda _done: None,
+    progress: Progress = lambda _done: None,
 ) -> Simulation:
     """Let simulated raters answer a study until nothing is left for them.
 
@@ -561,7 +562,7 @@ class _Crowd:
     shown: _Shown
     pause: float
     patience: float
-    progress: Callable[[int], object]
+    progress: Progress
     events: Counter[str] = field(default_factory=Counter)
     answers: list[SentAnswer] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)

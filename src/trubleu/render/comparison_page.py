@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu.errors import TrubleuWarning, counted
-from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.metrics.trubleu import TruBleu
+from trubleu.progress import Steps, no_steps
 from trubleu.render.charts import (
     StripRow,
     StripTable,
@@ -194,8 +194,7 @@ def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_s
     count = len(comparison.references)
     scores = np.stack([comparison.scores[name] for name in comparison.report.metrics])
     first = scores[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # segments without a score
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # segments without a score
         spread = np.nanmax(first, axis=0) - np.nanmin(first, axis=0)
     order = np.argsort(-np.nan_to_num(spread, nan=-1.0), kind="stable").tolist()
     explained = Explainer(comparison, digits)
@@ -271,8 +270,7 @@ class Explainer:
         part = self._references.take([place])
         for output in outputs:
             if output not in known:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", TrubleuWarning)
+                with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
                     known[output] = self._small(explain(self._metric, output, part), decisive)
         return [known[output] for output in outputs], decisive
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import PreparedReferences
     from trubleu.metrics.base import Metric
+    from trubleu.progress import Progress
 
 
 PREPARE_FROM: Final = 3
@@ -102,7 +103,7 @@ class PartCounter(Collected[SomeBuilder]):
         segments: bool = False,
         sink: Sink | None = None,
         threads: int | None = None,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         super().__init__()
         self._systems = systems

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.progress import Steps, no_steps
+from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA
 from trubleu.scoring.rating_errors import DRAWS, rating_table, split_errors, variance_of_ratings, weight_slopes
 from trubleu.scoring.systems import Sampling, score_systems

@@ -16,11 +16,11 @@ from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.hashing import code_digest, held, outside_sources
 from trubleu.execution.output_parts import WrittenPart, prepare_folder
-from trubleu.execution.progress import no_steps
 from trubleu.execution.serialization import Packing
 from trubleu.files.ranges import mapped_here
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
+from trubleu.progress import no_steps
 from trubleu.scoring.accumulator import Collected, PartCounter
 from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
 from trubleu.scoring.systems import LeftOutRow, Sampling, check_sampling, report, score_systems
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from trubleu.data import LineStream
     from trubleu.execution import Engine
     from trubleu.execution.output_parts import PartsFolder
-    from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import Mapped
+    from trubleu.progress import Progress, Steps
     from trubleu.scoring.accumulator import SegmentRow, Sink
     from trubleu.scoring.systems import ScoreReport
 
@@ -354,7 +354,7 @@ class ScoreRange:
     segments: bool = False
     parts: PartsFolder | None = None
     threads: int | None = None
-    progress: Callable[[int], object] | None = None
+    progress: Progress | None = None
 
     def __call__(self, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
         """Score a range."""

@@ -16,12 +16,13 @@ from trubleu.stats.agreement import rating_variance
 from trubleu.stats.bootstrap import bootstrap_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
     from trubleu.metrics.base import Metric
+    from trubleu.progress import Progress
 
 LEAST_WEIGHT: Final = 1e-3
 """What a weight is lowered to at most if it is the only positive one of its segment, which needs one."""
@@ -67,7 +68,7 @@ def rating_effects(
     *,
     seed: int = 12345,
     threads: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> RatingEffects:
     """Return how far the errors of ratings move the corpus score of a system.
 
@@ -194,7 +195,7 @@ def variance_of_ratings(
     *,
     seed: int = 12345,
     threads: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> float:
     """Return what errors of weights add to the variance of a score, or of the difference between two.
 
@@ -220,8 +221,7 @@ def variance_of_ratings(
         ]
         return float((scores[0] - scores[1] if len(scores) > 1 else scores[0]).var())
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the scores themselves give the same warnings
+    with warnings.catch_warnings(action="ignore"):  # the scores themselves give the same warnings
         now = variance(references)
         more = [
             variance(moved_weights(whole, np.nan_to_num(errors) * generator.standard_normal(whole.count)))
@@ -261,7 +261,7 @@ def weight_slopes(
     errors: NDArray[np.float64],
     *,
     threads: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> NDArray[np.float64]:
     """Return by how much the corpus score changes with each reference's weight, per unit.
 
@@ -279,8 +279,7 @@ def weight_slopes(
     steps = np.where(np.isnan(weights) | (positive == 0), 0.0, np.where(np.isnan(errors), USUAL_STEP, errors))
     floor = np.where((weights > 0) & (positive == 1), np.minimum(weights, LEAST_WEIGHT), -1.0)
     lowered, raised = np.maximum(weights - steps, floor), np.minimum(weights + steps, 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the scores themselves give the same warnings
+    with warnings.catch_warnings(action="ignore"):  # the scores themselves give the same warnings
         rows = metric.statistics(outputs, references, threads=threads, progress=progress)
         total = rows.sum(axis=0)
         # The same reference of every segment at once: no segment depends on another one's weights.

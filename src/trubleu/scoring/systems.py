@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
-from trubleu.execution.progress import Steps, no_steps
 from trubleu.metrics.base import as_references, warn_unweighted, whole_references
+from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA
 from trubleu.scoring.accumulator import Collected, PartCounter, SegmentRow, learners
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu.errors import UsageError
-from trubleu.execution.progress import no_steps
+from trubleu.progress import no_steps
 from trubleu.simulate.studies import (
     CROWD,
     MOST_REFERENCES,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.execution.progress import Steps
+    from trubleu.progress import Steps
     from trubleu.simulate.raters import Habits, SimulatedModel
     from trubleu.simulate.studies import Draws, Pool
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from trubleu.data import References
 from trubleu.errors import CountedWarning, DataError, UsageError
-from trubleu.execution.progress import no_steps
 from trubleu.metrics.registry import parse
 from trubleu.mining import Index
+from trubleu.progress import no_steps
 from trubleu.simulate.raters import Habits, simulated_raters
 from trubleu.simulate.world import responder
 from trubleu.stats import bootstrap_interval, paired_bootstrap, rank_correlations, total
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.execution.progress import Steps
     from trubleu.metrics import Metric
     from trubleu.mining import Candidates
+    from trubleu.progress import Progress, Steps
     from trubleu.simulate.world import World
 
     Measure = Callable[["Scored", "Draw", int], Sequence[object]]
@@ -122,7 +122,7 @@ def resampling_seed(number: int, seed: int) -> int:
 
 
 def _on_test_sets(
-    pool: Pool, scored: Sequence[Scored], draws: Draws, told: Callable[[int], object], measure: Measure
+    pool: Pool, scored: Sequence[Scored], draws: Draws, told: Progress, measure: Measure
 ) -> NDArray[np.float64]:
     """Return what is measured on each test set, by condition, size and number; sets are the same for all conditions."""
 
@@ -364,7 +364,7 @@ def draw_ratings(
     habits: Habits | None = None,
     crowd: int = CROWD,
     seed: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     """Simulate ratings of every candidate by raters drawn from a crowd, as in ``trubleu rate``.
 
@@ -578,7 +578,7 @@ def score_pool(
 
 
 def score_references(
-    pool: Pool, condition: Condition, references: References, threads: int | None, told: Callable[[int], object]
+    pool: Pool, condition: Condition, references: References, threads: int | None, told: Progress
 ) -> Scored:
     """Compute the statistics of all systems against some references."""
     rows = {}

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.data import Triple, write_triples
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.progress import no_steps
 from trubleu.files.jsonl import parse_json
 from trubleu.files.writer import atomic_writer, new_folder
+from trubleu.progress import no_steps
 from trubleu.simulate import reader
 from trubleu.simulate.grammar import tokens
 from trubleu.simulate.reader import read
 from trubleu.simulate.speech import Speaker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress, Steps
 
 
 CONSTANT: Final = "i don't know ."
@@ -442,7 +442,7 @@ def _write_systems(
     world: World,
     seeds: list[Triple],
     responders: Mapping[str, Responder],
-    progress: Callable[[int], object],
+    progress: Progress,
 ) -> dict[str, list[float]]:
     (folder / OUTPUTS).mkdir()
     qualities = {}

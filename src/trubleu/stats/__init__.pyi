@@ -1,3 +1,4 @@
+from trubleu.progress import Progress as Progress
 from trubleu.stats.agreement import KappaTable as KappaTable
 from trubleu.stats.agreement import PairKappa as PairKappa
 from trubleu.stats.agreement import RaterKappa as RaterKappa
@@ -10,7 +11,6 @@ from trubleu.stats.agreement import rating_variance as rating_variance
 from trubleu.stats.alternative_annotator import Advantage as Advantage
 from trubleu.stats.alternative_annotator import AlternativeAnnotatorTest as AlternativeAnnotatorTest
 from trubleu.stats.alternative_annotator import alternative_annotator_test as alternative_annotator_test
-from trubleu.stats.bootstrap import Progress as Progress
 from trubleu.stats.bootstrap import bootstrap_interval as bootstrap_interval
 from trubleu.stats.bootstrap import bootstrap_scores as bootstrap_scores
 from trubleu.stats.calibration import Calibration as Calibration

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -16,13 +15,13 @@ from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
+    from trubleu.progress import Progress
     from trubleu.stats.sums import ScoreFunction
 
-
-Progress: TypeAlias = Callable[[int], object]
-"""Called with the number of resamples just finished, like the ``update`` method of a tqdm bar."""
 
 GROUP_BYTES: Final = 256 * 2**20
 """Systems are processed together in groups whose columns and sums fill this much memory."""

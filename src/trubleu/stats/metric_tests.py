@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.progress import Progress
     from trubleu.stats.meta_evaluation import Coefficient, Grouping
 
 Test: TypeAlias = Literal[
@@ -63,8 +64,6 @@ AT_ONCE: Final = 4_000_000
 
 SIGN_TRIALS: Final = 1000
 """Number of random signs behind the p-values of soft pairwise accuracy."""
-
-Advance: TypeAlias = "Callable[[int], object]"
 
 
 class Differences(NamedTuple):
@@ -147,7 +146,7 @@ class MetaEvaluation:
         return _systems_agree(measure, *system_means(people, self.scores))
 
     def differences(
-        self, level: str, measure: str, test: Test, *, trials: int, seed: int, advance: Advance = lambda _: None
+        self, level: str, measure: str, test: Test, *, trials: int, seed: int, advance: Progress = lambda _: None
     ) -> Differences:
         """Compare all pairs of metrics, in the order of `metric_pairs`.
 
@@ -262,7 +261,7 @@ class MetaEvaluation:
             yield shares.sum(axis=1) - 2.0 * (bits.astype(np.float64) @ shares.T)
 
     def replicates(
-        self, level: str, measure: str, draw: str, resamples: int, seed: int, advance: Advance = lambda _: None
+        self, level: str, measure: str, draw: str, resamples: int, seed: int, advance: Progress = lambda _: None
     ) -> NDArray[np.float64]:
         """Return the measure of each metric in every bootstrap replicate, ``float64[resamples, metrics]``.
 

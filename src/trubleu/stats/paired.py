@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.errors import counted
 from trubleu.stats import checks
-from trubleu.stats.bootstrap import Progress, Resampling, normal_errors, percentile_interval
+from trubleu.stats.bootstrap import Resampling, normal_errors, percentile_interval
 from trubleu.stats.results import Comparison, PairedTest, TestName
 from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from trubleu.progress import Progress
     from trubleu.stats.sums import ScoreFunction
 
 

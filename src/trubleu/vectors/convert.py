@@ -16,11 +16,10 @@ from trubleu.vectors.store import PRECISIONS, SUFFIX, VectorStore, is_store
 from trubleu.vectors.word2vec import load_word2vec, write_word2vec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
     from trubleu.vectors.store import Precision
 
 _BINARY: Final = ".bin"
@@ -32,7 +31,7 @@ def convert_vectors(
     target: PathLike,
     *,
     dtype: Precision = "float32",
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Convert vectors to another file format; at most their matrix is in memory.
 

@@ -26,11 +26,11 @@ from trubleu.vectors.source import MatrixSource, label_of
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Progress
     from trubleu.vectors.source import ListedSource
 
 
@@ -61,7 +61,7 @@ class Rows:
         entries: int | None,
         dimensions: int,
         dtype: str,
-        progress: Callable[[int], object] | None,
+        progress: Progress | None,
     ) -> None:
         self.name = name
         self.entries = entries
@@ -193,7 +193,7 @@ def load_word2vec(
     *,
     binary: bool | None = None,
     dtype: str = "float32",
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[str], NDArray[np.floating]]:
     """Read the n-grams and the matrix of a file, in 32 or 16 bits; see `read_word2vec`."""
     name = name_of(path)
@@ -233,7 +233,7 @@ def write_word2vec(
     source: ListedSource,
     *,
     binary: bool = False,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write vectors to a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
 

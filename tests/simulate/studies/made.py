@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.base import AnyReferences, Progress
+    from trubleu.metrics.base import AnyReferences
+    from trubleu.progress import Progress
 
 
 class MeanOfNumbers(Metric):

@@ -16,7 +16,7 @@ from tests.oracles.corpus_numbers import counted
 from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END, ngram_counts
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 from trubleu.vectors.training import counts, number_files
 from trubleu.vectors.training import counts as count_pairs
 from trubleu.vectors.training.checkpoint import Folder

@@ -17,7 +17,7 @@ from tests.oracles import skipgram
 from tests.oracles.skipgram import ngram_counts
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 from trubleu.text import tokenizer
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import options as options_module

@@ -14,7 +14,7 @@ import pytest
 from trubleu.errors import BadPartitionsError, DataError, UsageError
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
-from trubleu.execution.progress import Bars
+from trubleu.progress import Bars
 from trubleu.vectors.training import counts, number_files
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder

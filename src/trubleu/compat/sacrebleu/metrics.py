@@ -64,8 +64,8 @@ class _Counted:
                 "%d or more outputs end in ' .', as tokenized text does; score detokenized text, or pass force=True",
                 _TOKENIZED_LINES,
             )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrubleuWarning)  # sacreBLEU does not warn about empty references either
+        # As sacreBLEU, which does not warn about empty references.
+        with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
             return ours.statistics(hypotheses, kept).astype(np.int64)
 
     def _aggregate_and_compute(self, stats: NDArray[np.int64] | list[list[Any]]) -> Any:

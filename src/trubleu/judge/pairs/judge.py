@@ -9,7 +9,6 @@ import numpy as np
 
 from trubleu.errors import some
 from trubleu.execution.captured_warnings import HeldWarnings
-from trubleu.execution.progress import no_steps
 from trubleu.judge.given_scores import given_scores
 from trubleu.judge.pairs.conditions import (
     CONDITIONS,
@@ -35,6 +34,7 @@ from trubleu.judge.pairs.reference_pool import Library
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
 from trubleu.judge.report import Notes
+from trubleu.progress import no_steps
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
-    from trubleu.execution.progress import Steps
     from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.results import SweepName, SweepRow
     from trubleu.metrics import Metric
+    from trubleu.progress import Steps
 
 THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
 UNITS: Final = (1, 10, 20, 50, 100)

@@ -18,12 +18,13 @@ from trubleu.stats import RankCorrelations, rank_correlations, total
 from trubleu.stats.correlation import grain_of, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.results import Measure
+    from trubleu.progress import Progress
     from trubleu.stats import ScoreFunction, UnitDraws
 
 SLICE_BYTES: Final = 8 * 2**20
@@ -210,7 +211,7 @@ class Observer:
         columns: Sequence[Column],
         draws: UnitDraws,
         pair_counts: NDArray[np.int64] | None = None,
-        progress: Callable[[int], object] | None = None,
+        progress: Progress | None = None,
     ) -> tuple[list[RankCorrelations], list[RankCorrelations]]:
         """Return the coefficients of every column, and the same with pairs that enter several times or not at all.
 

@@ -17,7 +17,7 @@ from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
     from trubleu.metrics.base import Compared
+    from trubleu.progress import Progress
 
 
 def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,9 +72,7 @@ class Scoring:
         """Return what a system's outputs for some segments are held against."""
         return self.library.chosen(condition, self.library.available(without, system), segments)
 
-    def column(
-        self, name: str, metric: Metric, condition: Condition, progress: Callable[[int], object] | None = None
-    ) -> Column:
+    def column(self, name: str, metric: Metric, condition: Condition, progress: Progress | None = None) -> Column:
         """Score all pairs by a metric under a condition."""
         # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
         if any(other[0] != condition for other, *_ in self._rows):
@@ -138,7 +137,7 @@ class Scoring:
         without: frozenset[int],
         system: int,
         segments: NDArray[np.int64],
-        progress: Callable[[int], object] | None,
+        progress: Progress | None,
     ) -> NDArray[np.float64]:
         # Pairs whose outputs may be held against the same references share them, and a system its rows.
         chosen = condition.choose(self.library.shelf, self.library.available(without, system))
@@ -161,7 +160,7 @@ class Scoring:
         key: tuple[Condition, object],
         system: int,
         segments: NDArray[np.int64],
-        progress: Callable[[int], object] | None,
+        progress: Progress | None,
     ) -> NDArray[np.float64]:
         """Score a system's outputs against references of their own."""
         if key not in self._kept:

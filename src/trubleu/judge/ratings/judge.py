@@ -14,7 +14,6 @@ from trubleu.data import Rankings, Ratings
 from trubleu.data.outputs import match_systems
 from trubleu.data.rankings import NOT_RANKED
 from trubleu.errors import DataError, UsageError, counted, nearest, some
-from trubleu.execution.progress import Steps, no_steps
 from trubleu.judge.given_scores import given_scores
 from trubleu.judge.ratings.results import (
     AspectRow,
@@ -28,6 +27,7 @@ from trubleu.judge.ratings.results import (
     measure_title,
 )
 from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
+from trubleu.progress import Steps, no_steps
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
 from trubleu.stats.bootstrap import ends_of, normal_errors
@@ -503,8 +503,7 @@ def _rating_errors(
     for moves in shared.draws(DRAWS // 2, seed):
         ways = []
         for sign in (1.0, -1.0):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the scores themselves give the same warnings
+            with warnings.catch_warnings(action="ignore"):  # the scores themselves give the same warnings
                 moved = _computed(
                     outputs, moved_weights(references, sign * moves), weighing, opinions, threads, no_steps
                 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from trubleu.data.weights import weight_problem
 from trubleu.errors import UsageError, counted, nearest
 from trubleu.execution.captured_warnings import HeldWarnings
-from trubleu.execution.progress import no_steps
 from trubleu.judge.given_scores import check_lower_is_better
 from trubleu.judge.report import Notes
 from trubleu.judge.wmt.measures import (
@@ -34,6 +33,7 @@ from trubleu.judge.wmt.scores import gather_scores, metrics_of, scored_task
 from trubleu.judge.wmt.statistics import averaged
 from trubleu.judge.wmt.tau import check_variant
 from trubleu.metrics import Bleu
+from trubleu.progress import no_steps
 from trubleu.stats import checks
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trubleu.execution.progress import Steps
     from trubleu.judge.wmt.results import Identical, Resample, ScoredTask
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
+    from trubleu.progress import Steps
 
 
 def judge_wmt(

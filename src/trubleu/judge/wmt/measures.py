@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.execution.progress import Steps
     from trubleu.judge.report import Notes
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.tau import RankedPairs
+    from trubleu.progress import Steps
 
 
 _SYSTEMS: Final = crc32(b"systems") << 32

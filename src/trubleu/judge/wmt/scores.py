@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import SegmentScores, SystemScores
-    from trubleu.execution.progress import Steps
     from trubleu.judge.report import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
+    from trubleu.progress import Steps
     from trubleu.stats import ScoreFunction
 
 Scores = TypeVar("Scores", "SegmentScores", "SystemScores")

@@ -117,8 +117,8 @@ def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length
     what = {f"{what}.{ending}": what for what, ending in exports(site)}.get(name)
     if what is None:
         raise Refusal(404, "There is no such export", "Go back to the overview.")
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrubleuWarning)  # the overview shows what is missing
+    # The overview shows what is missing.
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore", category=TrubleuWarning):
         path = FilePath(folder) / name
         export_study(site.study, what, path)
         data = path.read_bytes()

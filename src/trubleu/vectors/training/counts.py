@@ -52,15 +52,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
-    from trubleu.execution.progress import Bars
     from trubleu.files.paths import PathLike
+    from trubleu.progress import Bars, Progress
     from trubleu.text import Tokenizer
     from trubleu.vectors.training.checkpoint import Folder
     from trubleu.vectors.training.number_files import Numbers, Parts
     from trubleu.vectors.training.options import TrainingOptions
 
     Counts = NDArray[np.uint64]
-    Tell = Callable[[int], object]
 
 
 RANGE: Final = 1 << 25
@@ -251,7 +250,7 @@ class ReadWords:
     parts: Parts
     tokenize: str
     lowercase: bool
-    tell: Tell | None = None
+    tell: Progress | None = None
 
     def __call__(self, text: TextRange, _state: None) -> WordsRead:
         """Read a range."""
@@ -281,7 +280,7 @@ def words_part(number: int) -> str:
 
 
 def read_ranges(
-    ranges: Sequence[TextRange], parts: Parts, options: TrainingOptions, engine: Engine, tell: Tell
+    ranges: Sequence[TextRange], parts: Parts, options: TrainingOptions, engine: Engine, tell: Progress
 ) -> list[WordsRead]:
     """Make parts of all ranges, and return the result of each.
 
@@ -305,7 +304,7 @@ def read_ranges(
     return [found[text.number] for text in ranges]
 
 
-def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Tell) -> list[str]:
+def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Progress) -> list[str]:
     """Return a hash of the current text of each range; this consumes pipes.
 
     Raises
@@ -595,7 +594,7 @@ class SumPairs:
         self.parts.write(f"{self.name}-{buckets.number}", {"firsts": firsts, "seconds": seconds, "counts": counts})
 
 
-def count_order(source: Path, below: Level, least: int, parts: Parts, engine: Engine, tell: Tell) -> Level:
+def count_order(source: Path, below: Level, least: int, parts: Parts, engine: Engine, tell: Progress) -> Level:
     """Count the n-grams of the next order, and keep those seen at least ``least`` times.
 
     Parameters
@@ -667,7 +666,7 @@ def load_index(parts: Parts) -> kernels.PairIndex:
     return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
 
 
-def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine: Engine, tell: Tell) -> None:
+def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine: Engine, tell: Progress) -> None:
     """Write the numbers of an order's n-grams, given those of the order below.
 
     Parameters

@@ -17,12 +17,12 @@ import numpy as np
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
-from trubleu.execution.progress import Bars
 from trubleu.files import paths
 from trubleu.files.lines import open_bytes
 from trubleu.files.paths import check_standard_input_once, is_standard, name_of
 from trubleu.files.writer import check_writable
 from trubleu.native import resolve_threads
+from trubleu.progress import Bars
 from trubleu.text import tokenizer
 from trubleu.vectors.store import PRECISIONS, VectorStore
 from trubleu.vectors.training.checkpoint import Folder, State

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+Progress = Callable[[int], object]
+"""Reports finished steps: how many more are done."""
+
+Steps = Callable[[str, int], Progress]
+"""Starts a stage with a name and a number of steps, and returns the callback that reports finished steps."""
+
 DELAY_SECONDS = 2.0
 
 
@@ -30,7 +36,7 @@ class Bars:
     def __exit__(self, *_exception: object) -> None:
         self._close()
 
-    def stage(self, name: str, total: int | None, unit: str = "it") -> Callable[[int], object]:
+    def stage(self, name: str, total: int | None, unit: str = "it") -> Progress:
         """Start a stage with an optional number of steps, and return the callback that reports finished steps."""
         self._close()
         if self._quiet or not sys.stderr.isatty():
@@ -40,7 +46,7 @@ class Bars:
         self._bar = tqdm(
             total=total, desc=name, unit=unit, unit_scale=True, delay=DELAY_SECONDS, leave=False, file=sys.stderr
         )
-        update: Callable[[int], object] = self._bar.update
+        update: Progress = self._bar.update
         return update
 
     def note(self, text: str) -> None:
@@ -74,10 +80,6 @@ def told_once(*, quiet: bool) -> Iterator[None]:
         yield
 
 
-Steps = Callable[[str, int], Callable[[int], object]]
-"""Starts a stage with a name and a number of steps, and returns the callback that reports finished steps."""
-
-
-def no_steps(_name: str, _total: int) -> Callable[[int], object]:
+def no_steps(_name: str, _total: int) -> Progress:
     """Show no progress."""
     return lambda _done: None
