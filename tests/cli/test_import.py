@@ -155,6 +155,7 @@ def test_what_sets_are_refused(
 def test_a_set_is_judged_by_its_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = usr_file(folder)
     entry = json.loads(path.read_text())[0]
+    entry["responses"][2]["Natural"] = [3, 3, 3]
     path.write_text(json.dumps([entry, entry]))
     assert main(["import", "usr", str(path), "--out", "set"]) == 0
     capsys.readouterr()
@@ -166,7 +167,7 @@ def test_a_set_is_judged_by_its_ratings(folder: Path, capsys: pytest.CaptureFixt
         return [row["mean_rating"] for row in json.loads(capsys.readouterr().out)["systems"]]
 
     assert rated() == [pytest.approx(7 / 3), pytest.approx(14 / 3)]
-    assert rated("--aspect", "Natural", "--pairs", "New-Human:Nucleus-(p-=-0.3)") == [2, 2]
+    assert rated("--aspect", "Natural", "--pairs", "New-Human:Nucleus-(p-=-0.3)") == [2, 3]
 
 
 def test_the_real_dstc7_in_three_commands(real_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
