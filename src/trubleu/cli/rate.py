@@ -14,6 +14,7 @@ from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
 from trubleu.files.paths import check_standard_input_once
+from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.progress import Bars
 from trubleu.render.tables import FOR_PROGRAMS
 
@@ -67,7 +68,7 @@ def _add_plan(commands: add.Commands) -> None:
     add.option(parser, "--minutes", "M", "maximum minutes per rater", 60.0)
     score = parser.add_argument_group("which references to rate next")
     add.option(score, "--systems", "[NAME=]OUTPUTS", "outputs of one or two systems", dest="scored", nargs="+")
-    add.option(score, "-m --metric", "METRIC", "a metric that uses weights (default: trubleu)")
+    add.option(score, "-m --metric", "METRIC", f"a metric that uses weights (default: {DEFAULT_METRIC})")
     add.option(score, "--interval", "WIDTH", "stop when the interval is this narrow", type=float)
     add.option(score, "--most", "N", "maximum number of ratings to plan (default: 100)", type=int)
     add.output(parser)
@@ -225,7 +226,7 @@ def _plan_ratings(options: argparse.Namespace) -> None:
 
     if given := [name for name in ("raters", "seconds_per_item", "pay") if getattr(options, name)]:
         raise UsageError(f"--{given[0].replace('_', '-')} has no effect with --systems; leave it out")
-    spec = options.metric or "trubleu"
+    spec = options.metric or DEFAULT_METRIC
     # A segment without a good reference yet cannot be scored, but must not prevent a plan.
     skips = takes_option(parse(spec), "no_positive") and "no_positive" not in spec
     chosen = metric(spec, no_positive="skip") if skips else metric(spec)
