@@ -559,3 +559,13 @@ def test_the_peers_numbers_on_wmt15(real_data: Path, mt_metrics_eval: ModuleType
         right.setdefault(segment, []).append(bool(agree))
     wanted = math.fsum(sum(each) / len(each) for each in right.values()) / len(right)
     assert report.measure("segment", "acc-eq", "chrf").value == pytest.approx(wanted, abs=1e-9)
+
+
+def test_names_of_metrics_in_files_are_never_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "stranger.py").write_text('raise SystemExit("imported")\n')
+    monkeypatch.chdir(tmp_path)
+    ratings, scores, _, _ = world(metrics=1)
+    named = SegmentScores(["stranger:Metric"] * len(scores), scores.system, scores.segment, scores.score)
+    report = judged(ratings, named)
+    assert {row.metric for row in report.measures} == {"stranger:Metric"}
+    assert [row.value for row in report.measures] == [row.value for row in judged(ratings, scores).measures]

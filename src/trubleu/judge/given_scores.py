@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from trubleu.data.outputs import match_systems
-from trubleu.errors import TrubleuError, UsageError, counted, nearest, some
-from trubleu.metrics.registry import parse
+from trubleu.errors import UsageError, counted, nearest, some
+from trubleu.metrics.registry import is_error_rate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Sequence
@@ -91,9 +91,4 @@ def check_lower_is_better(names: Collection[str], given: Collection[str]) -> Non
 
 def sign_of(name: str, lower_is_better: Container[str]) -> int:
     """Return −1 for an error rate, which may have the name of one of ours, such as ter; else 1."""
-    if name in lower_is_better:
-        return -1
-    try:
-        return 1 if parse(name).build().higher_is_better else -1
-    except TrubleuError:
-        return 1
+    return -1 if name in lower_is_better or is_error_rate(name) else 1

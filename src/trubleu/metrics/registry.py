@@ -170,6 +170,19 @@ def is_metric(text: str) -> bool:
     return written is not None and ALIASES.get(written["name"], written["name"]) in ENTRIES
 
 
+def is_error_rate(text: str) -> bool:
+    """Return whether this is the name of a built-in metric for which lower is better; nothing is imported by name.
+
+    Examples
+    --------
+    >>> is_error_rate("TER"), is_error_rate("self-bleu-2"), is_error_rate("bleu"), is_error_rate("package.module:Class")
+    (True, True, False, False)
+    """
+    written = _SPEC.fullmatch(text.partition("[")[0].lower())
+    entry = ENTRIES.get(ALIASES.get(written["name"], written["name"])) if written else None
+    return entry is not None and not getattr(entry.load(), "higher_is_better", True)
+
+
 def metric(spec: str | Metric, **options: Any) -> Metric:
     """Create a metric from its name and options.
 
