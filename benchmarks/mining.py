@@ -15,11 +15,11 @@ from benchmarks import mining_peers as peers
 from benchmarks.mining_peers import Found, Texts
 from benchmarks.real.files import dailydialog, data_folder
 from benchmarks.rows import Row
+from benchmarks.simulated.triples import simulated_triples
 from benchmarks.timing import best
 from trubleu.mining import Index
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.search import search
-from trubleu.simulate import simulated_triples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,9 +18,8 @@ from trubleu.execution.cache import Cache
 from trubleu.files.lines import iterate_lines
 from trubleu.progress import Bars
 from trubleu.vectors.training.checkpoint import Folder
-from trubleu.vectors.training.counts import count_corpus
+from trubleu.vectors.training.counts import NO_ENTRY, SENTENCE_END, MappedNumbers, count_corpus
 from trubleu.vectors.training.model import Material, Model
-from trubleu.vectors.training.number_files import NO_ENTRY, SENTENCE_END, MappedNumbers
 from trubleu.vectors.training.options import TrainingOptions
 
 if TYPE_CHECKING:

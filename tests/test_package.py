@@ -220,7 +220,7 @@ def test_options_beside_the_name() -> None:
         ("bleu[definition=paper]", r"no option definition"),
         ("bleu[smoothing=exq]", r"smoothing=exq is not known; did you mean exp"),
         ("bleu[smoothing=exp,smoothing_value=1]", r"smoothing=exp takes no value"),
-        ("bleu[smoothing=floor,smoothing_value=-1]", r"smoothing_value=-1.0 must be a number that is not below 0"),
+        ("bleu[smoothing=floor,smoothing_value=-1]", r"smoothing_value=-1.0 must be a number, at least 0"),
         ("bleu[smoothing=floor,smoothing_value=nan]", r"smoothing_value=nan must be"),
         ("bleu[smoothing=floor,smoothing_value=x]", r"smoothing_value=x .* must be a number"),
         ("bleu[reference_length=nearest]", r"reference_length=nearest is not known"),
@@ -230,7 +230,7 @@ def test_options_beside_the_name() -> None:
         ("bleu[=1]", r"is not an option"),
         ("bleu[lowercase=true,]", r"is not an option"),
         ("dbleu[definition=fork]", r"definition=fork is not known; did you mean fork2019"),
-        ("dbleu[unrated_as=2]", r"unrated_as must be from -1 to 1"),
+        ("dbleu[unrated_as=2]", r"unrated_as=2.0 must be a number from -1 to 1"),
         ("dbleu[no_positive=drop]", r"no_positive=drop is not known"),
         ("dbleu[length_references=good]", r"length_references=good is not known"),
         ("sbleu[variant=lin]", r"variant=lin is not known"),
@@ -264,7 +264,7 @@ def test_an_option_given_twice_or_of_the_wrong_type() -> None:
     with pytest.raises(UsageError, match="name or a callable"):
         metric("bleu", tokenize=5)
     for value in ("x", True, -1, float("nan")):
-        with pytest.raises(UsageError, match=r"smoothing_value=.* must be a number that is not below 0"):
+        with pytest.raises(UsageError, match=r"smoothing_value=.* must be a number, at least 0"):
             metric("bleu", smoothing="floor", smoothing_value=value)
     wrong: Any = 5
     with pytest.raises(UsageError, match="a metric is a name such as bleu-4, or a Metric, not int"):
@@ -281,6 +281,7 @@ class Shorter(Metric):
 
     def __init__(self, limit=10, *, percent=True, name="shorter"):
         self.name, self.limit, self.percent = name, limit, percent
+        super().__post_init__()  # not a dataclass: nothing to validate
 
     def statistics(self, outputs, references, *, threads=None, progress=None):
         return np.array([[len(output) < self.limit, 1.0] for output in outputs], dtype=float)

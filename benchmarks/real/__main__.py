@@ -59,8 +59,12 @@ def usr_persona(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_ME
     return [*_pairs(files.usr(source, folder, "pc_usr_data.json"), metrics), "--unit", "20"]
 
 
-def near_translation(source: Path, folder: Path, tasks: Callable[[Path, Path], Path]) -> list[str]:
-    return ["judge", "wmt", "--tasks", str(tasks(source, folder)), *_named(NEAR_TRANSLATION_METRICS)]
+def near_translation(source: Path, folder: Path, sets: Callable[[Path, Path], list[Path]]) -> list[str]:
+    # Assessments of one system have no pairs of outputs, so that only rankings are judged by τ.
+    measure = ["--segment-measure", "pearson-pooled"]
+    if sets is files.wmt15:
+        measure = ["--segment-measure", "tau-wmt14", "--resample", "both"]
+    return ["judge", "sets", *map(str, sets(source, folder)), *_named(NEAR_TRANSLATION_METRICS), *measure]
 
 
 def trained(source: Path, folder: Path) -> list[str]:
@@ -78,10 +82,10 @@ def trained(source: Path, folder: Path) -> list[str]:
             command = ["vectors", "train", *map(str, corpus), "--tokenize", "words", "--lowercase", "--mode", mode]
             print(f"trubleu {shlex.join([*command, '--out', str(stores[name])])}", flush=True)
             trubleu([*command, "--out", str(stores[name])])
-    tasks = files.into_english(source.parent / "wmt15", source.parent / "daseg2015", folder)
+    sets = files.into_english(source.parent / "wmt15", source.parent / "daseg2015", folder)
     words = "tokenize=words,lowercase=true"
     soft = [f"{form}[{words},vectors={store}]" for form in ("bleu2vec", "bleu2vec-f") for store in stores.values()]
-    return ["judge", "wmt", "--tasks", str(tasks), *_named([f"bleu-3[{words}]", f"sbleu-3[{words}]", *soft])]
+    return ["judge", "sets", *map(str, sets), *_named([f"bleu-3[{words}]", f"sbleu-3[{words}]", *soft])]
 
 
 def _few_golds(
@@ -113,9 +117,9 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "multirefeval-near": ("multirefeval", partial(multirefeval, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-topical-near": ("usr", partial(usr_topical, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-persona-near": ("usr", partial(usr_persona, metrics=NEAR_DIALOGUE_METRICS)),
-    "wmt15-near": ("wmt15", partial(near_translation, tasks=files.wmt15)),
+    "wmt15-near": ("wmt15", partial(near_translation, sets=files.wmt15)),
     "trained": ("text", trained),
-    "daseg2015-near": ("daseg2015", partial(near_translation, tasks=files.daseg2015)),
+    "daseg2015-near": ("daseg2015", partial(near_translation, sets=files.daseg2015)),
 }
 # Rated references: the given ones alone, and with the other systems' rated outputs as weighted references.
 RATED_METRICS = ["trubleu", "dbleu-2", "bleu-2"]

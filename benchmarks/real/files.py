@@ -106,50 +106,23 @@ def _written(folder: Path, found: EvaluationSet) -> Path:
     return path
 
 
-def wmt15(source: Path, folder: Path) -> Path:
-    """Write the tasks of two language pairs."""
-    return _tasks(folder, [*_wmt15(source, "de-en"), *_wmt15(source, "en-ru")])
+def wmt15(source: Path, folder: Path) -> list[Path]:
+    """Write sets of two language pairs."""
+    return _all_written(folder, read_published("wmt-rr", source))
 
 
-def daseg2015(source: Path, folder: Path) -> Path:
-    """Write the tasks of five language pairs."""
-    return _tasks(folder, [line for pair in _ASSESSED for line in _daseg2015(source, pair, pair)])
+def daseg2015(source: Path, folder: Path) -> list[Path]:
+    """Write sets of five language pairs."""
+    return _all_written(folder, read_published("wmt-da", source))
 
 
-def into_english(wmt: Path, daseg: Path, folder: Path) -> Path:
-    """Write the tasks into English of both kinds."""
-    assessed = [line for pair in _ASSESSED if pair.endswith("-en") for line in _daseg2015(daseg, pair, f"DA {pair}")]
-    return _tasks(folder, [*_wmt15(wmt, "de-en"), *assessed])
+def into_english(wmt: Path, daseg: Path, folder: Path) -> list[Path]:
+    """Write sets into English of both kinds."""
+    found = [*read_published("wmt-rr", wmt), *read_published("wmt-da", daseg)]
+    return _all_written(folder, [each for each in found if each.name.endswith("-en")])
 
 
-_ASSESSED = ("cs-en", "de-en", "fi-en", "ru-en", "en-ru")
-_RANKED = {"de-en": ("deu-eng", "newstest2015-deen-ref.en"), "en-ru": ("eng-rus", "newstest2015-enru-ref.ru")}
-
-
-def _wmt15(source: Path, pair: str) -> list[str]:
-    long, reference = _RANKED[pair]
-    return [
-        f'["{pair}"]',
-        f'references = "{source / "references" / reference}"',
-        f'outputs = "{source / "system-outputs" / pair}/*"',
-        f'human = "{source / "official_scores"}/wmt15.{long}.txt"',
-        f'rankings = "{source / "judgements"}/wmt15.{long}.csv.gz"',
-        "",
-    ]
-
-
-def _daseg2015(source: Path, pair: str, name: str) -> list[str]:
-    start = f"{source}/DAseg.newstest2015"
-    return [
-        f'["{name}"]',
-        f'references = "{start}.reference.{pair}"',
-        f'outputs = "{start}.mt-system.{pair}"',
-        f'assessments = "{start}.human.{pair}"',
-        "",
-    ]
-
-
-def _tasks(folder: Path, lines: list[str]) -> Path:
-    path = folder / "tasks.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+def _all_written(folder: Path, sets: list[EvaluationSet]) -> list[Path]:
+    path = folder / "sets"
+    shutil.rmtree(path, ignore_errors=True)
+    return [Path(name) for name in write_sets(path, sets)]

@@ -1,6 +1,6 @@
 """Draw how agreement grows with the text that vectors were trained on: ``python -m benchmarks.real.growth OUT.svg``.
 
-Run ``python -m benchmarks.real trained`` first: it trains, and writes the tasks.
+Run ``python -m benchmarks.real trained`` first: it trains, and writes the sets.
 """
 
 from __future__ import annotations
@@ -21,27 +21,29 @@ BASELINE = f"sbleu-3[{WORDS}]"
 
 def main() -> int:
     """Judge, draw, and return the exit code."""
-    if len(sys.argv) != 2 or not (FOLDER / "tasks.toml").exists():
+    if len(sys.argv) != 2 or not (FOLDER / "sets").exists():
         print(__doc__)
         return 2
     metrics = {size: f"bleu2vec[{WORDS},vectors={FOLDER / name}.store]" for size, name in SIZES.items()}
-    command = ["judge", "wmt", "--tasks", str(FOLDER / "tasks.toml"), "-m", BASELINE]
-    command += [argument for name in metrics.values() for argument in ("-m", name)]
-    result = FOLDER / "growth.json"
-    if code := trubleu([*command, "--format", "json", "--out", str(result), "--quiet"]):
-        return code
-    rows = json.loads(result.read_text(encoding="utf-8"))["agreements"]
+    named = [argument for name in (BASELINE, *metrics.values()) for argument in ("-m", name)]
+    ranked, assessed = FOLDER / "sets" / "de-en", sorted(map(str, (FOLDER / "sets").glob("newstest2015.*")))
     figure = Figure(figsize=(7, 2.8), layout="constrained")
     panels = figure.subplots(1, 2)
-    for axes, title, wanted in (
-        (panels[0], "segment τ, WMT15 de-en", ("rankings", "de-en", "wmt14")),
-        (panels[1], "DA r, average into English", ("assessments", "average", "pearson")),
+    for axes, title, command, table in (
+        (panels[0], "segment τ, WMT15 de-en", ["ratings", str(ranked), "--segment-measure", "tau-wmt14"], "measures"),
+        (
+            panels[1],
+            "DA r, average into English",
+            ["sets", *assessed, "--segment-measure", "pearson-pooled"],
+            "averages",
+        ),
     ):
-        found = {
-            row["metric"]: (row["value"], row["low"], row["high"])
-            for row in rows
-            if (row["level"], row["language_pair"], row["statistic"]) == wanted
-        }
+        result = FOLDER / f"growth-{table}.json"
+        if code := trubleu(["judge", *command, *named, "--format", "json", "--out", str(result), "--quiet"]):
+            return code
+        rows = json.loads(result.read_text(encoding="utf-8"))[table]
+        wanted = [row for row in rows if row["level"] == "segment" and row.get("headline", True)]
+        found = {row["metric"]: (row["value"], row["low"], row["high"]) for row in wanted}
         values = [found[name] for name in metrics.values()]
         below = [value - low for value, low, _ in values]
         above = [high - value for value, _, high in values]

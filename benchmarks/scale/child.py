@@ -47,14 +47,19 @@ class Cost:
 
 
 def trubleu(*arguments: str) -> Cost:
-    """Run the command line in a new process.
+    """Run the command line in a new process."""
+    return run_module("trubleu", *arguments)
+
+
+def run_module(module: str, *arguments: str) -> Cost:
+    """Run a module in a new process.
 
     Stays small itself, because a process is counted as large as the one that started it.
     """
-    shown = " ".join(["trubleu", *arguments])
+    shown = " ".join([module, *arguments])
     print(shown, file=sys.stderr, flush=True)
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "trubleu", *arguments])
+    process = subprocess.Popen([sys.executable, "-m", module, *arguments])
     done = threading.Event()
     peaks = [0]
     watch = threading.Thread(target=_watch, args=(process.pid, peaks, done))

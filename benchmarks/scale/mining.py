@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import mining_engines
-from benchmarks.scale.child import Cost, trubleu
+from benchmarks.scale.child import Cost, run_module, trubleu
 from benchmarks.scale.store import add_run_options, machine, size
 
 CORPUS_SEED, SEEDS_SEED = 1, 2  # of one language, but with different texts
@@ -68,7 +68,7 @@ def _parsed() -> argparse.Namespace:
 
 
 def _simulate(path: Path, n: int, seed: int) -> Cost:
-    return trubleu("simulate", "triples", "--n", str(n), "--seed", str(seed), "--out", str(path))
+    return run_module("benchmarks.simulated", "triples", "--n", str(n), "--seed", str(seed), "--out", str(path))
 
 
 def _measured(options: argparse.Namespace, triples: int, seeds: Path) -> dict[str, Any]:

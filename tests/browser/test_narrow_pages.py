@@ -18,7 +18,6 @@ from trubleu.render import (
     render_judge_page,
     render_ratings_page,
     render_sets_page,
-    render_wmt_page,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "judge": lambda: render_judge_page(make_report(12, metrics=["dbleu-2"]), browse=3),
     "judge ratings": lambda: render_ratings_page(test_ratings.judged(*test_ratings.world()[:2])),
     "judge sets": lambda: render_sets_page(judge_sets({"one": test_ratings.judged(*test_ratings.world()[:2])})),
-    "judge wmt": lambda: render_wmt_page(wmt_world.judged(wmt_world.make_task())),
+    "judge ratings, official scores": lambda: render_ratings_page(wmt_world.judged(wmt_world.make_task())),
     "explain": explanations,
 }
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.simulated.triples import simulated_triples
 from tests.browser.conftest import TIMEOUT
+from tests.rating.load.rig import Manners, ServerProcess, simulate
 from trubleu.cli import main
-from trubleu.data import References, weight_from_ratings
+from trubleu.data import References, weight_from_ratings, write_triples
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
-from trubleu.rating.simulated_raters import ServerProcess, simulate
 from trubleu.rating.web.sanitize import visible
-from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,8 +67,8 @@ def test_from_mined_candidates_to_scores(
     tmp_path: Path, browser: Browser, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    call("simulate", "triples", "--n", 2000, "--words", 1000, "--out", "corpus.jsonl")
-    call("simulate", "triples", "--n", 8, "--words", 1000, "--seed", 2, "--out", "seeds.jsonl")
+    write_triples("corpus.jsonl", simulated_triples(2000, words=1000))
+    write_triples("seeds.jsonl", simulated_triples(8, words=1000, seed=2))
     call("mine", "index", "corpus.jsonl", "--out", "corpus.index")
     call(
         "mine", "run", "corpus.index", "--seeds", "seeds.jsonl", "--top", 4, "--random", 1, "--out", "candidates.jsonl"
@@ -85,7 +85,7 @@ def test_from_mined_candidates_to_scores(
             for _ in range(6):
                 answer(page, score)
             page.locator("main[data-state=task]").wait_for()
-        done = simulate(study, 8, urls=[server.url], habits=Habits(noise=0.3, bias=0.1, clumsy=0.25), at_once=4)
+        done = simulate(study, 8, urls=[server.url], habits=Manners(noise=0.3, bias=0.1, clumsy=0.25), at_once=4)
         # What the two have open is kept for them.
         assert done.missing == 2
         for page in pages:

@@ -9,10 +9,6 @@ import pytest
 
 from trubleu._version import __version__
 from trubleu.cli import main
-from trubleu.cli.completion import offered_metrics
-from trubleu.explain.segment import check_explainable
-from trubleu.metrics.registry import names, parse
-from trubleu.simulate.studies import make_conditions
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -56,25 +52,3 @@ def test_what_is_no_shell(arguments: list[str], message: str, capsys: pytest.Cap
         code = leaving.code  # type: ignore[assignment]
     assert code == 2
     assert message in capsys.readouterr().err
-
-
-def test_what_is_offered_are_metrics() -> None:
-    offered = offered_metrics()
-    assert set(names()) < set(offered)
-    assert len(offered) == len(set(offered))
-    for name in offered:
-        assert parse(name).text == name
-
-
-def test_commands_offer_what_they_take() -> None:
-    assert "nist-5" in offered_metrics()
-    assert "bleu-5" not in offered_metrics()
-    for name in offered_metrics("explain"):
-        if "vec" not in name:
-            check_explainable(parse(name).build())
-    assert {name for name in names() if name in offered_metrics("explain")} == {
-        "trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "bleu2vec-f", "dbleu2vec", "dbleu2vec-f",
-    }  # fmt: skip
-    made = [name for name in offered_metrics("simulate") if "vec" not in name]
-    assert len(make_conditions(made, [1], [1])) == len(made)
-    assert not {"ibleu", "nist", "cider", "cider-d-4"} & set(made)

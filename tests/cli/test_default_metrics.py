@@ -71,7 +71,7 @@ def metrics(table: str, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
 
 DRAWN = ("--unit", "2", "--draws", "3", "--resamples", "3", "--sweeps", "none")
 PAIRS = ("judge", "pairs", "--ratings", "ratings.csv", *DRAWN, "good.txt", "bad.txt")
-WMT = ("judge", "wmt", "--human", "human.txt", "--resamples", "0", "good.txt", "bad.txt", "third.txt")
+OFFICIAL = ("judge", "ratings", "--human", "human.txt", "--resamples", "5", "good.txt", "bad.txt", "third.txt")
 COMPARE = ("compare", "good.txt", "bad.txt", "--resamples", "20")
 
 CALLS = [
@@ -79,7 +79,7 @@ CALLS = [
     ("score", "scores", ("score", "good.txt", "--engine", "local:2")),
     ("compare", "scores", COMPARE),
     ("judge pairs", "correlations", PAIRS),
-    ("judge wmt", "agreements", WMT),
+    ("judge ratings", "signatures", OFFICIAL),
 ]
 
 
@@ -207,7 +207,9 @@ def test_what_has_nothing_to_say(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("_without_vectors")
-@pytest.mark.parametrize("call", [("score", "good.txt"), ("score", "good.txt", "-m", "trubleu"), COMPARE, PAIRS, WMT])
+@pytest.mark.parametrize(
+    "call", [("score", "good.txt"), ("score", "good.txt", "-m", "trubleu"), COMPARE, PAIRS, OFFICIAL]
+)
 def test_the_message_says_what_to_install_and_what_to_use(
     call: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,23 +21,16 @@ SMALL = ("--segments", "4", "--raters", "2")
 # The size of the corpus proves nothing here.
 SMALL_SCRIPT = SCRIPT.replace("simulate world world", "simulate world world --corpus 500")
 
-# A demo that sends itself Ctrl-C in the middle of rating.
+# A demo that sends itself Ctrl-C when ratings are imported.
 INTERRUPTED = f"""
 import os, signal, sys
 from trubleu.cli import demo, main
-from trubleu.rating.simulated_raters import Browser
+import trubleu.rating.imports
 
-sent, send = [], Browser.send
+def interrupted(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
 
-def sending(self, page, path, fields=None):
-    found = send(self, page, path, fields)
-    if path == "/answer":
-        sent.append(path)
-        if len(sent) == 6:
-            os.kill(os.getpid(), signal.SIGINT)
-    return found
-
-Browser.send = sending
+sys.modules["trubleu.rating.imports"].import_answers = interrupted
 demo.SCRIPT = {SMALL_SCRIPT!r}
 sys.exit(main(sys.argv[1:]))
 """
@@ -57,7 +50,7 @@ def test_after_an_interruption_it_runs_again_to_the_report(
     stopped = subprocess.run(command, capture_output=True, text=True, check=False)
     assert stopped.returncode == 128 + signal.SIGINT, stopped
     assert stopped.stderr == "trubleu: interrupted; run the same command again to start over\n"
-    assert names(folder) == {NAME, LOCK, "world", "index", "candidates.jsonl", "study"}
+    assert names(folder) == {NAME, LOCK, "world", "index", "candidates.jsonl", "study", "study.csv"}
 
     (folder / "notes.txt").write_text("mine")
     opened: list[str] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.data.raw_files import ranking_files
 from trubleu.cli import main
 
 if TYPE_CHECKING:
@@ -149,6 +150,121 @@ def test_rankings_are_known_by_their_columns(run: Run, tmp_path: Path) -> None:
     found = json.loads(out)
     assert found["setting"][0]["kind"] == "rankings"
     assert {row["value"] for row in found["measures"]} == {1.0}
+
+
+@pytest.fixture
+def wmt(run: Run, tmp_path: Path) -> tuple[str, ...]:
+    """Rankings, official scores and outputs of four systems, as WMT names them."""
+    header = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
+    rows = [
+        f"deu,eng,{n},j{n % 2},news.S{a}.de-en.txt,{a + 1},news.S{b}.de-en.txt,{b + 1 if n % 5 else a + 1},{n}"
+        for n in range(1, 13)
+        for a in range(4)
+        for b in range(a + 1, 4)
+    ]
+    (tmp_path / "rank.csv").write_text("\n".join([header, *rows]) + "\n")
+    people = [f"news.S{n}.de-en.txt {0.9 - 0.2 * n * n / 3:.2f} (1, 2)\n" for n in range(4)]
+    (tmp_path / "people.txt").write_text("+++\n".join(people))
+    lines = [[" ".join(TEXTS[item % 4].split()[: 6 - n]) + f" {item * n}" for item in range(12)] for n in range(4)]
+    (tmp_path / "ref.txt").write_text("\n".join(TEXTS * 3) + "\n")
+    (tmp_path / "out").mkdir()
+    for n, texts in enumerate(lines):
+        (tmp_path / "out" / f"news.S{n}.de-en").write_text("\n".join(texts) + "\n")
+    assert run("--version")[0] == 0
+    return ("--ref", "ref.txt", *(f"out/news.S{n}.de-en" for n in range(4)), *FAST, "--quiet")
+
+
+def test_official_scores_alone_beside_rankings_and_beside_ratings(
+    run: Run, wmt: tuple[str, ...], tmp_path: Path
+) -> None:
+    code, out, err = run(
+        "judge", "ratings", "rank.csv", "--human", "people.txt", *wmt, "--segment-measure", "tau-wmt14"
+    )
+    assert (code, err) == (0, "")
+    assert " agrees best with people on single outputs: τ wmt14 ." in out.splitlines()[0]
+    assert " agrees best with people on systems: Pearson r ." in out.splitlines()[1]
+    assert "72 ranked pairs by 2 raters; official scores of 4 systems" in out
+    code, both, _ = run("judge", "ratings", "--ratings", "rank.csv", "--human", "people.txt", *wmt, "-f", "json")
+    assert code == 0
+    code, alone, _ = run("judge", "ratings", "--human", "people.txt", *wmt, "-f", "json")
+    assert code == 0
+    rows = [row for row in json.loads(both)["measures"] if row["level"] == "system"]
+    assert json.loads(alone)["measures"] == rows
+    assert json.loads(alone)["setting"][0]["name"] == "people.txt"
+    (tmp_path / "rated.csv").write_text("item,system,rater,score\n1,news.S0,ann,5\n1,news.S1,ann,3\n2,news.S0,ann,4\n")
+    code, rated, err = run("judge", "ratings", "rated.csv", "--human", "people.txt", *wmt, "-f", "json")
+    assert (code, err) == (0, "")
+    assert [row for row in json.loads(rated)["measures"] if row["level"] == "system"] == rows
+    code, out, _ = run("judge", "ratings", "--human", "people.txt", *wmt, "--test", "williams", "--format", "html")
+    assert code == 0
+    assert "williams" in out
+
+
+def test_a_set_of_rankings_has_official_scores(run: Run, tmp_path: Path) -> None:
+    ranking_files(tmp_path / "raw")
+    assert run("import", "wmt-rr", "raw", "--out", "ranked")[0] == 0
+    assert run("import", "wmt-rr", "raw", "--out", "again")[0] == 0
+    code, out, _ = run(
+        "judge", "sets", "ranked", "again", *FAST, "--segment-measure", "tau-wmt14", "--quiet", "-f", "json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert {(row["level"], row["measure"], row["sets"]) for row in found["averages"]} == {
+        ("segment", "tau-wmt14", 2), ("system", "pearson", 2),
+    }  # fmt: skip
+    assert {row["official"] for row in found["settings"]} == {3}
+    code, _, err = run("judge", "pairs", "ranked", "-m", "chrf")
+    assert code == 2
+    assert err == (
+        "trubleu: ranked/ratings.csv has rankings, which trubleu judge ratings judges by; give ratings of outputs\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rank.csv", "--human", "none.txt"), "none.txt"),
+        (("rank.csv", "--human", "ref.txt"), "ref.txt:1: a line must be NAME SCORE (LOW, HIGH) or plus signs, not"),
+        (("--human", "people.txt", "--segment-measure", "acc-eq"), "acc-eq needs ratings or rankings of outputs"),
+        (("--human", "people.txt", "--aspect", "x"), "--aspect is about ratings, and there are none; leave it out"),
+        (("--human", "people.txt", "--language-pair", "x"), "--language-pair changes nothing without rankings or --sc"),
+        (
+            ("rank.csv", "--language-pair", "de-en"),
+            "has no rankings of the language pair 'de-en'; did you mean deu-eng",
+        ),
+        (("rank.csv", "--resample", "both"), "systems cannot be drawn or swapped; use segments"),
+        (("rank.csv", "--test", "williams"), "williams compares Pearson's r, not acc-eq-calibrated; use pearson"),
+        (("rank.csv", "--segment-measure", "tau-wmt11"), "there is no segment-level measure 'tau-wmt11'; did you mean"),
+        (("rank.csv", "--identical", "merged"), "invalid choice: 'merged'"),
+        (
+            ("rank.csv", "--human", "people.txt", "--system-measure", "soft-pairwise-accuracy"),
+            "needs ratings of outputs",
+        ),
+    ],
+)
+def test_what_official_scores_and_rankings_do_not_fit(
+    run: Run, wmt: tuple[str, ...], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run("judge", "ratings", *arguments, *wmt)
+    assert (code, out) == (2, "")
+    assert message in err.strip().splitlines()[-1]
+    assert "Traceback" not in err
+
+
+def test_scores_may_name_the_language_pair_in_another_way(run: Run, wmt: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [f"m\t{pair}\tnews\tS{n}\t{s}\t{n * s}\n" for pair in ("de-en", "x") for n in range(4) for s in range(1, 13)]
+    (tmp_path / "m.seg.score").write_text("".join(rows))
+    code, out, _ = run(
+        "judge", "ratings", "rank.csv", *wmt, "--scores", "m.seg.score", "--language-pair", "de-en", "-f", "json"
+    )
+    assert code == 0
+    assert {row["metric"] for row in json.loads(out)["measures"]} == {"chrf", "bleu-2", "m"}
+
+
+def test_the_older_command_is_gone(run: Run) -> None:
+    code, _, err = run("judge", "wmt", "--tasks", "tasks.toml")
+    assert code == 2
+    assert "invalid choice: 'wmt'" in err
 
 
 def test_systems_are_left_out_of_all_sets_or_of_one(run: Run) -> None:

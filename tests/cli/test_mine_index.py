@@ -133,9 +133,9 @@ def test_resume(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*begun)
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith("trubleu: d.jsonl:16: the field response is missing; ")
-    assert err.endswith("; 40 triples are kept, to continue with --resume\n")
+    assert err.endswith("; finished shards are kept, to continue with --resume\n")
     assert run(*begun)[2] == (
-        "trubleu: x holds an index that was not finished; continue with --resume, or remove the folder x\n"
+        "trubleu: x holds an index that was not finished; continue with --resume, or discard it with --no-cache\n"
     )
     assert run(*begun, "--resume", "--skip-bad", "--quiet") == (0, "", "")
     assert files(tmp_path / "x") == files(tmp_path / "y")

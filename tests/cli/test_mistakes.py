@@ -203,7 +203,10 @@ MISTAKES = [
         f"judge pairs {REFS} --ratings scales.csv",
         "fluency is rated from 1 to 5 and other aspects are not; judge by aspects",
     ),
-    (f"judge pairs {REFS} --ratings strangers.csv", "rates no output that is known; systems there: X, Y, here: A, B"),
+    (
+        f"judge pairs {REFS} --ratings strangers.csv",
+        "is of an output that is here: they are of X, Y on 1, and the outputs are of A, B on 1",
+    ),
     (f"judge pairs {REFS} --ratings ratings.csv", "no pair has more than 3 judged; use a smaller --unit"),
     (
         f"judge pairs {REFS} --ratings ratings.csv --scale 0:3",

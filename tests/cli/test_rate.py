@@ -17,7 +17,7 @@ from trubleu.cli import main, rate_study
 from trubleu.data import Ratings, References
 from trubleu.rating import Study
 from trubleu.rating.export import FORMATS, WEIGHTS_FROM, WHATS
-from trubleu.rating.import_ratings import LAYOUTS
+from trubleu.rating.imports import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -336,7 +336,7 @@ def test_the_package_is_missing(folder: Path, package: str) -> None:
     commands = {
         "new": "--from c.jsonl", "plan": "", "status": "", "audit": "", "links": "--add 1 --url https://a.b",
         "export": "--as raw", "import": "ratings.csv", "exclude": "1 --reason x", "pause": "",
-        "model": "--url http://localhost/v1 --model m", "simulate": "--raters 1", "serve": "",
+        "model": "--url http://localhost/v1 --model m", "serve": "",
     }  # fmt: skip
     program = "import sys\nfrom trubleu.cli import main\nsys.modules[sys.argv[1]] = None\n"
     calls = [["rate", name, "study", *options.split()] for name, options in commands.items()]

@@ -1,9 +1,7 @@
-"""``trubleu simulate power``, ``coverage`` and ``order`` as their users call them."""
+"""``trubleu simulate power`` as its users call it."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING
 
@@ -70,54 +68,6 @@ def test_power_for_programs_has_everything_in_flat_rows(run: Run) -> None:
     assert again == out != other
 
 
-def test_coverage_writes_a_file(run: Run, tmp_path: Path) -> None:
-    sizes = ("--segments", "10,30", "--sets", "20", "-m", "bleu-2", "-m", "ter", "--confidence", "0.8")
-    code, out, err = run("coverage", *SMALL, *sizes, "--format", "csv", "--out", "coverage.csv")
-    assert (code, out, err) == (0, "", "")
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "coverage.csv").read_text())))
-    assert [(row["metric"], row["segments"], row["sets"]) for row in rows] == [
-        ("bleu-2", "10", "20"),
-        ("bleu-2", "30", "20"),
-        ("ter", "10", "20"),
-        ("ter", "30", "20"),
-    ]
-    for row in rows:
-        shares = [float(row[name]) for name in ("covered", "below", "above")]
-        assert sum(shares) == pytest.approx(1.0)
-        assert float(row["truth"]) > 0
-    code, out, _ = run("coverage", *SMALL, *sizes, "--format", "markdown")
-    assert "Intervals of 80 % from 50 resamples." in out
-
-
-def test_order_takes_systems_and_random_references(run: Run) -> None:
-    small = [each for each in SMALL if each not in ("--resamples", "50")]
-    systems = ("--system", "a=skill:0.9", "--system", "b=skill:0.1", "--system", "c=random")
-    sizes = ("--segments", "40", "--sets", "20", "--random", "2", "--raters", "3", "--top", "4")
-    code, out, err = run("order", *small, *systems, *sizes)
-    assert (code, err) == (0, "")
-    assert [line.split()[:4] for line in out.splitlines()[2:8]] == [
-        ["bleu-2", "1", "–", "40"],
-        ["bleu-2", "8", "–", "40"],
-        ["sbleu-2", "1", "–", "40"],
-        ["sbleu-2", "8", "–", "40"],
-        ["dbleu-2", "1", "3", "40"],
-        ["dbleu-2", "8", "3", "40"],
-    ]
-    assert "dbleu-2, 8 references × 3 raters" in out
-    found = json.loads(run("order", *small, *systems, *sizes, "--format", "json")[1])
-    qualities = [row["quality"] for row in found["systems"]]
-    assert qualities == sorted(qualities, reverse=True)
-    assert found["systems"][0]["system"] == "a"
-    assert all(-1 <= row["kendall"] <= 1 for row in found["order"])
-
-
-def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
-    small = [each for each in SMALL if each not in ("--resamples", "50")]
-    code, out, _ = run("order", *small, "--segments", "20", "--sets", "5", "-m", "bleu-2", "--format", "json")
-    assert code == 0
-    assert {row["system"] for row in json.loads(out)["systems"]} >= {"strong", "weak", "parrot", "random"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -141,10 +91,6 @@ def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
         (("power", "--top", "0"), "top must be a whole number from 1"),
         (("power", "refs.jsonl"), "simulate power does not take refs.jsonl; leave it out"),
         (("power", "--digits", "99"), "--digits 99 must be between 0 and 17"),
-        (("coverage", "--confidence", "1"), "confidence must be between 0 and 1"),
-        (("coverage", "--sets", "0"), "the number of test sets must be a whole number from 1"),
-        (("coverage", "--out", "nowhere/x.csv"), "nowhere"),
-        (("order", "--system", "parrot"), "an order needs at least two systems"),
     ],
 )
 def test_what_makes_no_study_is_refused_in_one_sentence(run: Run, arguments: tuple[str, ...], message: str) -> None:

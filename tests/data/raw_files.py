@@ -59,6 +59,28 @@ def wmt_files(folder: Path, pair: str) -> None:
         (folder / f"DAseg.newstest.{kind}.{pair}").write_text(text, encoding="utf-8")
 
 
+def ranking_files(folder: Path, pair: str = "de-en", languages: str = "deu-eng") -> Path:
+    """Write two segments of three systems, two ranked pairs and the official scores."""
+    texts = {"A": "one\ntwo\n", "B": "once\ntwo\n", "C": "ones\nto\n"}
+    header = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
+    rows = [f"{languages.replace('-', ',')},{n},ann,news.A.1.{pair}.txt,1,news.B.2.{pair}.txt,2,{n}" for n in (1, 2)]
+    files = {
+        f"references/news-{pair.replace('-', '')}-ref.{pair[3:]}": "one\ntwo\n",
+        f"judgements/wmt.{languages}.csv": "\n".join([header, *rows]) + "\n",
+        f"official_scores/wmt.{languages}.txt": "".join(
+            f"news.{name}.{place}.{pair}.txt {-place / 10} (1, 2)\n" for place, name in enumerate(texts, 1)
+        ),
+        **{
+            f"system-outputs/{pair}/news.{name}.{place}.{pair}": text
+            for place, (name, text) in enumerate(texts.items(), 1)
+        },
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
 def summeval_file(folder: Path) -> Path:
     """Write two summaries of one article, with two experts and one worker each."""
     path = folder / "model_annotations.aligned.jsonl"

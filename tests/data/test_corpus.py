@@ -49,7 +49,7 @@ def test_parts_are_the_whole(folder: Path, rows: list[tuple[str, str, str]], siz
     whole = References.read_parallel(references, weights)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "PART", size)
-        parts = list(LineStream.open(references, weights, {"s": folder / "s"}))
+        parts = list(LineStream(references=references, weights=weights, systems={"s": folder / "s"}).counted())
     assert tuple(text for part in parts for text in part.references.texts) == whole.texts
     assert [identity for part in parts for identity in part.references.ids] == list(whole.ids)
     assert [text for part in parts for text in part.outputs["s"]] == files["s"]
@@ -62,9 +62,9 @@ def test_different_lengths_are_named_before_anything_is_read(tmp_path: Path) -> 
     for name, lines in (("r", 3), ("q", 2), ("s", 4)):
         (tmp_path / name).write_text("a\n" * lines)
     with pytest.raises(DataError, match=r"q has 2 lines but .*r has 3"):
-        LineStream.open([tmp_path / "r", tmp_path / "q"], [], {})
-    with pytest.raises(DataError, match=r"s has 4 lines but .*r has 3 segments"):
-        LineStream.open([tmp_path / "r"], [], {"s": tmp_path / "s"})
+        LineStream(references=[tmp_path / "r", tmp_path / "q"], weights=[], systems={}).counted()
+    with pytest.raises(DataError, match=r"s has 4 lines but .*r has 3; every file"):
+        LineStream(references=[tmp_path / "r"], weights=[], systems={"s": tmp_path / "s"}).counted()
 
 
 def test_wrong_weights_have_their_line_in_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,9 @@ def test_wrong_weights_have_their_line_in_the_whole_file(tmp_path: Path, monkeyp
     (tmp_path / "w").write_text("1\n1\n1\n7\n1\n")
     (tmp_path / "e").write_text("1\n1\n1\n\n1\n")
     with pytest.raises(DataError, match=r"w:4: a weight must be from -1 to 1"):
-        list(LineStream.open([tmp_path / "r"], [tmp_path / "w"], {}))
+        list(LineStream(references=[tmp_path / "r"], weights=[tmp_path / "w"], systems={}).counted())
     with pytest.raises(DataError, match=r"no reference has a weight on line 4"):
-        list(LineStream.open([tmp_path / "r"], [tmp_path / "e"], {}))
+        list(LineStream(references=[tmp_path / "r"], weights=[tmp_path / "e"], systems={}).counted())
 
 
 def test_what_is_worth_streaming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,12 +215,12 @@ def test_parts_know_their_lines(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("a\nb\nc\nd\n")
     (tmp_path / "w").write_text("1\n1\n1\n7\n")
     (tmp_path / "s").write_text("A\nB\nC\nD\n")
-    files = LineStream.open([tmp_path / "r"], [], {"s": tmp_path / "s"})
+    files = LineStream(references=[tmp_path / "r"], weights=[], systems={"s": tmp_path / "s"}).counted()
     later = files.ranges(2)[1]
     (part,) = later.parts(files)
     assert list(part.references.ids) == ["3", "4"]
     assert part.outputs == {"s": ["C", "D"]}
-    weighted = LineStream.open([tmp_path / "r"], [tmp_path / "w"], {})
+    weighted = LineStream(references=[tmp_path / "r"], weights=[tmp_path / "w"], systems={}).counted()
     later = weighted.ranges(2)[1]
     with pytest.raises(DataError, match="w:4: a weight must be from -1 to 1"):
         list(later.parts(weighted))

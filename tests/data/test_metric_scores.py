@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import Labels, SegmentScores, SystemScores
+from trubleu.data import Labels, SegmentScores
 from trubleu.errors import DataError
 
 _characters = st.characters(exclude_categories=["Cs"])
@@ -59,15 +59,6 @@ def test_round_trip_with_names_of_columns(rows: list[Any], file: str, placed: bo
         assert SegmentScores.read(Path(folder) / file) == before
 
 
-@given(table_of(plain_name, 4), st.sampled_from(["s.sys.score", "s.csv", "s.tsv.gz"]))
-def test_round_trip_of_system_scores(rows: list[Any], file: str) -> None:
-    metric, system, language_pair, testset, score = zip(*rows, strict=True)
-    before = SystemScores(metric, system, score, language_pair, testset)
-    with tempfile.TemporaryDirectory() as folder:
-        before.write(Path(folder) / file)
-        assert SystemScores.read(Path(folder) / file) == before
-
-
 WMT = "METEOR\tde-en\tnewstest2015\tonline-A\t1\t0.25\nMETEOR  de-en newstest2015 online-A 2 -1e-3\tno\thttps://x\n"
 
 
@@ -90,13 +81,6 @@ def test_a_file_of_wmt(tmp_path: Path) -> None:
         found.score[0] = 1
     with pytest.raises(AttributeError):
         found.metric = ()  # type: ignore[misc]
-
-
-def test_a_file_of_systems(tmp_path: Path) -> None:
-    path = written(tmp_path, "TER de-en nt15 A 0.5 no https://x\nTER de-en nt15 B 0.25\n", "s.sys.score")
-    found = SystemScores.read(path)
-    assert found.table("TER", ["B", "C", "A"]).tolist() == [0.25, pytest.approx(np.nan, nan_ok=True), 0.5]
-    assert found.table("TER", ["B", "A"]).tolist() == [0.25, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +128,6 @@ def test_what_the_command_prints(tmp_path: Path) -> None:
         found = SegmentScores.read(tmp_path / file)
         assert (found.metrics(), found.systems()) == (("bleu-1", "chrf"), ("A", "B"))
         assert found.table("bleu-1", ["A", "B"], ["1", "2"])[:, 0].tolist() == pytest.approx([100, 60.653], abs=1e-3)
-        whole = SystemScores.read(tmp_path / file)
-        assert (whole.metrics(), whole.systems("chrf")) == (("bleu-1", "chrf"), ("A", "B"))
 
 
 @pytest.mark.parametrize(
@@ -202,11 +184,6 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, text: str, messag
     with pytest.raises(DataError, match=rf"/{name}{message}") as caught:
         SegmentScores.read(written(tmp_path, text, name))
     assert "\n" not in str(caught.value)
-
-
-def test_scores_of_segments_are_not_taken_for_scores_of_systems(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"s\.seg\.score:1: this line has a score of one segment; here scores of whole"):
-        SystemScores.read(written(tmp_path, "m x y A 1 0.5\n"))
 
 
 cells = st.lists(st.tuples(*[st.sampled_from("mn"), st.sampled_from("AB"), st.sampled_from("123")]), unique=True)

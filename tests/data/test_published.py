@@ -16,16 +16,19 @@ from tests.data.raw_files import (
     MQM_HEADER,
     dstc7_files,
     mqm_file,
+    ranking_files,
     summeval_file,
     tasks_file,
     usr_file,
     wmt_files,
 )
 from trubleu.data import (
+    Rankings,
     Ratings,
     Reference,
     References,
     Segment,
+    read_official_scores,
     read_outputs,
     read_published,
     write_sets,
@@ -162,11 +165,37 @@ def test_direct_assessments(tmp_path: Path) -> None:
     assert found.outputs == {"mt-system": {"1": "once", "2": "to"}}
     assert found.ratings == [RatingRow("1", "mt-system", "mean", -0.5, "da")]
     append(tmp_path / "DAseg.newstest.source.de-en", "drei\n")
-    with pytest.raises(DataError, match=r"source\.de-en has 3 lines but .*human\.de-en has 2; they go line by line"):
+    with pytest.raises(DataError, match=r"source\.de-en has 3 lines but .*human\.de-en has 2; every file needs"):
         read_published("wmt-da", tmp_path)
     (tmp_path / "DAseg.newstest.source.de-en").unlink()
     with pytest.raises(DataError, match=r"has no DAseg\.newstest\.source\.de-en; import wmt-da takes a folder with"):
         read_published("wmt-da", tmp_path)
+
+
+def test_rankings_and_official_scores(tmp_path: Path) -> None:
+    ranking_files(tmp_path)
+    ranking_files(tmp_path, "en-xx", "eng-xx")
+    found, other = read_published("wmt-rr", tmp_path)
+    assert (found.name, other.name) == ("de-en", "en-xx")
+    assert found.segments == [Segment("1", (Reference("one"),)), Segment("2", (Reference("two"),))]
+    assert found.outputs["news.B.2"] == {"1": "once", "2": "two"}
+    assert found.rankings is not None
+    assert found.rankings.systems == ("news.A.1", "news.B.2")
+    assert found.human == {"news.A.1": -0.1, "news.B.2": -0.2, "news.C.3": -0.3}
+    assert found.counts() == {"items": 2, "references": 2, "systems": 3, "outputs": 6, "rankings": 2}
+    files = find_set(next(iter(write_sets(tmp_path / "set", [found]))))
+    assert files is not None
+    assert files.human is not None
+    assert Rankings.read(files.ratings) == found.rankings
+    assert read_official_scores(files.human) == found.human
+    append(tmp_path / "system-outputs" / "de-en" / "news.A.1.de-en", "drei\n")
+    with pytest.raises(DataError, match=r"news\.A\.1\.de-en has 3 lines but .*ref\.en has 2; every file needs"):
+        read_published("wmt-rr", tmp_path)
+    (tmp_path / "official_scores" / "wmt.deu-eng.txt").unlink()
+    with pytest.raises(
+        DataError, match=r"has 0 files like official_scores/\*\.deu-eng\.txt\*, and import wmt-rr takes"
+    ):
+        read_published("wmt-rr", tmp_path)
 
 
 def test_summeval(tmp_path: Path) -> None:
@@ -317,6 +346,10 @@ REAL = {
     "wmt-da": (
         "daseg2015",
         {f"newstest2015.{pair}": (500, 500, 1, 500, 500) for pair in ("cs-en", "de-en", "en-ru", "fi-en", "ru-en")},
+    ),
+    "wmt-rr": (
+        "wmt15",
+        {"de-en": (2_169, 2_169, 13, 28_197, 40_535), "en-ru": (2_818, 2_818, 10, 28_180, 49_302)},
     ),
     "usr": ("usr", {"pc_usr_data": (60, 60, 4, 240, 4_320), "tc_usr_data": (60, 60, 5, 300, 5_400)}),
     "tasks": (

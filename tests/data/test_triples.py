@@ -21,6 +21,7 @@ from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, read_trip
 from trubleu.data.triple_formats import TripleRows
 from trubleu.errors import CountedWarning, DataError, Notice, UsageError
 from trubleu.files import lines as line_reader
+from trubleu.files import ranges
 from trubleu.files.jsonl import parse_object
 
 if TYPE_CHECKING:
@@ -145,17 +146,9 @@ def test_tab_separated_files_are_split_and_nothing_else(
             identity = row[0] if width == 4 and row[0] else f"{path.name}:{number}"
             context = (row[-3],) if width > 2 and row[-3] else ()
             expected.append(Triple(identity, context, row[-2], row[-1]))
-    source = TripleFiles(path, skip_bad=True)
-    given_ids = [row[0] for row in table if len(row) == width == 4 and row[0]]
+    source = TripleFiles(path, columns="id,context,message,response" if width == 4 else None, skip_bad=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_reader, "_BLOCK", block)
-        if len(set(given_ids)) < len(given_ids):
-            for start in range(len(table)):
-                with pytest.raises(
-                    DataError, match=r"corpus\.tsv:\d+: the id .* is already used at .*corpus\.tsv:\d+; if"
-                ):
-                    list(source.batches(size=size, start=(0, start)))
-            source = TripleFiles(path, columns="id,context,message,response", skip_bad=True)
         batches = list(source.batches(size=size))
         assert all_of(batches) == expected
         assert (source.bad, source.empty) == (bad, blank)
@@ -168,7 +161,8 @@ def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
     write(path, "Response\tscore\tmessage\tID\n", "fine\t3\thow are you ?\tx\n")
     assert read_triples(path) == [Triple("x", (), "how are you ?", "fine")]
     write(path, "train\thi\thow are you ?\tfine\n")
-    assert read_triples(path) == [Triple("train", ("hi",), "how are you ?", "fine")]
+    found = read_triples(path, columns="id,context,message,response")
+    assert found == [Triple("train", ("hi",), "how are you ?", "fine")]
     for columns in ("-,context,message,response", ("-", "context", "message", "response")):
         assert read_triples(path, columns=columns) == [Triple(f"{path.name}:1", ("hi",), "how are you ?", "fine")]
     write(path, "message\tresponse\n", 'how are "you" ?\tfi\\tne\r\n')
@@ -182,41 +176,15 @@ def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
     assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path.name}:2", (), "a", "b")]
 
 
-@pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf"])
-def test_a_first_column_that_is_no_id_is_not_taken_for_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes
-) -> None:
-    path = write(tmp_path / "corpus.tsv", begin, "train\thi\ta\tb\n", "cut\toff\n", b"\xff\t\t\t\n", "train\thi\tc\td")
-    expected = (
-        f"{path}:4: the id 'train' is already used at {path}:1; if the first of the four columns is no id, say so with "
-        'columns="-,context,message,response" (--columns=-,context,message,response on the command line)'
-    )
-    # Wherever reading begins, and whether bad rows are counted or not.
-    for start, skip_bad in ((0, False), (3, False), (3, True)):
-        with pytest.raises(DataError) as told:
-            list(TripleFiles(path, skip_bad=skip_bad).batches(size=1, start=(0, start)))
-        assert str(told.value) == expected
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    with pytest.raises(DataError, match=r"<stdin>:4: the id 'train' is already used at <stdin>:1; "):
-        list(TripleFiles("-").batches())
-    # It is enough to say that it is an id, or that it is none; and rows without an id have none in common.
-    write(path, "train\t\ta\tb\n", "train\t\tc\td\n")
+def test_what_four_columns_are_must_be_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "corpus.tsv", "train\thi\ta\tb\n", "train\thi\tc\td")
+    for skip_bad in (False, True):
+        with pytest.raises(DataError, match="4 columns and no header that names message and response; say"):
+            list(TripleFiles(path, skip_bad=skip_bad).batches())
     assert [triple.id for triple in read_triples(path, columns="id,context,message,response")] == ["train", "train"]
     assert [triple.id for triple in read_triples(path, columns="-,context,message,response")] == [
         f"{path.name}:1", f"{path.name}:2",
     ]  # fmt: skip
-    write(path, "\t\ta\tb\n", "\t\tc\td\n")
-    assert len(read_triples(path)) == 2
-
-
-def test_only_the_beginning_shows_whether_a_column_is_an_id(tmp_path: Path) -> None:
-    ids = [str(number) for number in range(1023)]
-    path = tmp_path / "corpus.tsv"
-    write(path, *(f"{identity}\t\ta\tb\n" for identity in [*ids, "0"]))
-    with pytest.raises(DataError, match=r"corpus\.tsv:1024: the id '0' is already used at .*:1; "):
-        read_triples(path)
-    write(path, *(f"{identity}\t\ta\tb\n" for identity in [*ids, "1023", "0"]))
-    assert len(read_triples(path)) == 1025
 
 
 def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
@@ -440,12 +408,10 @@ class _NoSeek(io.RawIOBase):
         return self._data.readinto(buffer)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "tsv", "gz", "parquet"])
+@pytest.mark.parametrize("form", ["jsonl", "tsv", "gz"])
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    frame = io.BytesIO()
-    pl.DataFrame({"message": ["how are you ?"], "response": ["fine"]}).write_parquet(frame)
     tsv = b"how are you ?\tfine\n"
-    data = {"jsonl": GOOD.encode(), "tsv": tsv, "gz": gzip.compress(tsv), "parquet": frame.getvalue()}[form]
+    data = {"jsonl": GOOD.encode(), "tsv": tsv, "gz": gzip.compress(tsv)}[form]
     monkeypatch.setattr(sys, "stdin", Pipe(data))
     source = TripleFiles("-")
     told: list[int] = []
@@ -456,13 +422,22 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     assert sum(told) == len(tsv if form == "gz" else data)
 
 
+def test_parquet_is_read_from_a_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = parquet(tmp_path / "c.parquet", message=["a"], response=["A"])
+    monkeypatch.setattr(sys, "stdin", Pipe(path.read_bytes()))
+    packed = write(tmp_path / "packed.parquet.gz", gzip.compress(path.read_bytes()))
+    for source in ("-", packed):
+        with pytest.raises(DataError, match="is Parquet in a pipe or a compressed file; give the Parquet file itself"):
+            read_triples(source)
+
+
 def parquet(path: Path, **columns: Any) -> Path:
     pl.DataFrame(columns).write_parquet(path)
     return path
 
 
 def test_parquet_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triple_formats, "_SLICE", 4)
+    monkeypatch.setattr(ranges, "SLICE", 4)
     path = tmp_path / "c.parquet"
     parquet(
         path,
@@ -490,7 +465,7 @@ def test_parquet_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         list(TripleFiles(path).batches())
     with pytest.raises(DataError, match=r"c\.parquet: row 7: message must be a string, not null"):
         list(TripleFiles(path).batches(contexts=False))
-    with pytest.raises(DataError, match="has fewer rows than have been read"):
+    with pytest.raises(DataError, match="changed while it was read"):
         list(TripleFiles(path).batches(start=(0, 8)))
 
 
@@ -498,8 +473,6 @@ def test_parquet_columns(tmp_path: Path) -> None:
     path = tmp_path / "c[1].parquet"  # no pattern
     parquet(path, context=["x", None, ""], message=["a", "b", "c"], response=["A", "B", "C"])
     assert [triple.context for triple in read_triples(path)] == [("x",), (), ()]
-    packed = write(tmp_path / "packed.parquet.gz", gzip.compress(path.read_bytes()))
-    assert [triple.message for triple in read_triples(packed)] == ["a", "b", "c"]
     parquet(path, message=pl.Series(["a", "a"], dtype=pl.Categorical), response=["A", "B"])
     assert [triple.message for triple in read_triples(path)] == ["a", "a"]
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -549,9 +522,7 @@ def test_what_is_no_triple_is_refused(triple: Any, message: str) -> None:
 
 def test_dailydialog(real_data: Path) -> None:
     path = real_data / "dailydialog" / "triples.tsv.gz"
-    with pytest.raises(
-        DataError, match=r"triples\.tsv\.gz:2: the id 'train' is already used at .*:1; .*--columns=-,con"
-    ):
+    with pytest.raises(DataError, match=r"triples\.tsv\.gz:1: 4 columns and no header .*columns=\"-,context"):
         list(TripleFiles(path).batches())
     source = TripleFiles(path, columns="-,context,message,response")
     told: list[int] = []

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from trubleu.errors import EngineError
-from trubleu.execution.cache import KIND, Kept
+from trubleu.execution import hashing
+from trubleu.execution.cache import KIND, Entries, Kept
 from trubleu.files import arrays as array_file
 from trubleu.files import paths, remote
 
@@ -37,11 +38,10 @@ def kept(folder: str) -> tuple[Callable[[int, list[int]], int], list[int]]:
 
     function = Kept(
         function=squared,
-        folder=folder,
+        entries=Entries(folder, KEY),
         content=lambda number: [b"%d" % number],
         pack=lambda square: ({}, {"square": np.array([square], np.uint64)}),
         unpack=unpacked,
-        key=KEY,
     )
 
     def found(number: int, worked: list[int]) -> int:
@@ -73,7 +73,7 @@ def test_what_nobody_kept_this_way_is_made_again(tmp_path: Path) -> None:
     assert squared(3, worked) == 9
     assert path.read_bytes() == whole
     for arrays in ({}, {"square": np.zeros(0, np.uint64)}):
-        array_file.write_arrays(path, KIND, {"key": path.stem}, arrays, key=KEY)
+        array_file.write_arrays(path, KIND, {"key": path.stem, "files": {}}, arrays, key=KEY)
         assert squared(3, worked) == 9
         assert path.read_bytes() == whole
     assert worked == [3, 4, 3, 3, 3]
@@ -83,9 +83,6 @@ def test_what_cannot_be_read_at_the_moment_is_left_alone(tmp_path: Path, monkeyp
     squared, worked = kept(str(tmp_path))
     squared(3, worked)
     (path,) = tmp_path.iterdir()
-
-    def broken(_path: object) -> Path:
-        raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
         patch.setattr(array_file, "local_copy", broken)
@@ -112,3 +109,40 @@ def test_results_kept_elsewhere_leave_no_copies(tmp_path: Path, monkeypatch: pyt
     finally:
         for file in paths.files_below("memory://kept-results"):
             paths.remove(file)
+
+
+def header_of(header: dict[str, Any], _array: object) -> dict[str, Any]:
+    return header
+
+
+def test_an_entry_vouches_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries, depends = Entries(str(tmp_path), KEY, "built-"), ["shard", 3, b"bytes"]
+    shard = tmp_path / "shard"
+    shard.write_bytes(b"content")
+    assert entries.find(depends, header_of) is None
+    entries.put(depends, {"rows": 7}, files=["shard"])
+    assert entries.find(depends, header_of) == {"rows": 7}
+    (path,) = tmp_path.glob("built-*.result")
+    for others in (Entries(str(tmp_path), KEY), Entries(str(tmp_path), b"another key", "built-")):
+        assert others.find(depends, header_of) is None
+    path.rename(tmp_path / path.name.removeprefix("built-"))  # as an entry of something else
+    assert Entries(str(tmp_path), KEY).find(depends, header_of) is None
+    entries.put(depends, {"rows": 7}, files=["shard"])
+    for content in (b"Content", b"", None):
+        shard.unlink() if content is None else shard.write_bytes(content)
+        assert entries.find(depends, header_of) is None
+    shard.write_bytes(b"content")
+    with monkeypatch.context() as patch:
+        patch.setattr(hashing, "code_digest", lambda: "other code")
+        assert entries.find(depends, header_of) is None
+    for other in (["shard", 3, b"byte", b"s"], ["shard", 3, "bytes"], ["shard", 33, b"bytes"]):
+        assert entries.find(other, header_of) is None
+    assert entries.find(depends, header_of) == {"rows": 7}
+    with monkeypatch.context() as patch:
+        patch.setattr(hashing, "open_binary", broken)
+        with pytest.raises(EngineError, match=r"shard cannot be read: Input/output error"):
+            entries.find(depends, header_of)
+
+
+def broken(_path: object) -> Path:
+    raise OSError(errno.EIO, "Input/output error")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import subprocess
@@ -16,23 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.mining.example import triples, write
+from tests.mining.example import records, triples, write
 from trubleu.cli import main
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import DataError, TrubleuError, UsageError
 from trubleu.execution import cache as caching
-from trubleu.execution.cache import KEY_NAME, KIND, Cache
+from trubleu.execution.cache import KEY_NAME, KIND, Cache, Entries
+from trubleu.execution.hashing import file_digest
 from trubleu.files.arrays import ALIGNMENT, ArrayFile, write_arrays
 from trubleu.files.writer import locked
 from trubleu.mining import Index
-from trubleu.mining.index_builder import JOURNAL, Journal
-from trubleu.mining.index_builder import KIND as JOURNAL_KIND
-from trubleu.mining.manifest import read_sealed, write_sealed
-from trubleu.mining.shard_builder import KIND as RECORD_KIND
-from trubleu.mining.shard_builder import Made
 from trubleu.native import kernels
 from trubleu.scoring import partitions
-from trubleu.vectors.training import checkpoint, number_files
-from trubleu.vectors.training import trainer as training
+from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.options import TrainingOptions
 from trubleu.vectors.training.trainer import train_vectors
 
@@ -233,24 +227,21 @@ def mutations(file: ArrayFile) -> list[Any]:
     return found if os.environ.get("TRUBLEU_SOAK") else found[::3]
 
 
-STRANGE: tuple[Any, ...] = (..., None, -1, 10**30, 0.5, "x", [], {}, True)
-
-
 class TestIndex:
     @pytest.fixture
     def begun(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
         """Return a corpus and an index of which two of three shards are finished."""
         corpus = write(tmp_path / "c.jsonl", triples(25))
-        usual, calls = Made.write, [0]
+        usual, calls = Entries.put, [0]
 
-        def writing(*arguments: Any) -> None:
-            usual(*arguments)
+        def writing(*arguments: Any, **options: Any) -> None:
+            usual(*arguments, **options)
             calls[0] += 1
             if calls[0] == 2:
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(Made, "write", writing)
+            patch.setattr(Entries, "put", writing)
             with pytest.raises(KeyboardInterrupt):
                 Index.build(tmp_path / "x", corpus, shard_triples=10)
         return corpus, tmp_path / "x"
@@ -260,15 +251,16 @@ class TestIndex:
         expected = Index.build(tmp_path / "y", corpus, shard_triples=10)
         # Somebody who can write the folder: a shard of other rows under the name of the first, with its record.
         other = Index.build(tmp_path / "z", triples(10, 7), shard_triples=10)
-        record, _ = sorted(place.glob("built-*-00000.json"))
-        fields, _ = read_sealed(record, RECORD_KIND, Cache().key(place))
-        shard = place / fields["shard"]["file"]
+        record = records(place)[0]
+        shard = place / ArrayFile(record, KIND).header["shard"]["file"]
         shard.write_bytes((other.path / other.manifest.shards[0].file).read_bytes())
-        fields["shard"] |= {
-            name: getattr(other.manifest.shards[0], name)
-            for name in ("checksum", "message_words", "response_words", "content")
-        }
-        write_sealed(record, RECORD_KIND, fields, b"a key of somebody else")
+
+        def of_other(header: dict[str, Any], _arrays: Any) -> None:
+            for name in ("checksum", "message_words", "response_words", "content"):
+                header["shard"][name] = getattr(other.manifest.shards[0], name)
+            header["files"] = {shard.name: file_digest(shard)}
+
+        forged(record, KIND, Cache().key(place), b"a key of somebody else", of_other)
         cache = Cache()
         index = Index.build(place, corpus, shard_triples=10, resume=True, cache=cache)
         assert index.manifest == expected.manifest
@@ -286,38 +278,35 @@ class TestIndex:
         assert (cache.reused, cache.parts) == (1, 3)
         assert shard.read_bytes() == (expected.path / shard.name).read_bytes()
 
-    def test_a_journal_of_another_key(self, begun: tuple[Path, Path], tmp_path: Path) -> None:
+    def test_records_of_another_key(self, begun: tuple[Path, Path], tmp_path: Path) -> None:
         corpus, place = begun
         mine = Cache(key_file=key_file(tmp_path / "key"))
-        with pytest.raises(DataError, match=r"building\.json .* not made with this key; name its own \(--cache-key"):
-            Index.build(place, corpus, shard_triples=10, resume=True, cache=mine)
-        anew = Cache(key_file=tmp_path / "key", anew=True)
+        index = Index.build(place, corpus, shard_triples=10, resume=True, cache=mine)
+        assert (mine.reused, mine.parts) == (0, 3)
+        assert index.manifest == Index.build(tmp_path / "y", corpus, shard_triples=10).manifest
+
+    def test_nothing_is_used_without_the_cache(self, begun: tuple[Path, Path]) -> None:
+        corpus, place = begun
+        anew = Cache(anew=True)
         Index.build(place, corpus, shard_triples=10, resume=True, cache=anew)
         assert (anew.reused, anew.parts) == (0, 3)
 
-    def test_sealed_journals_that_nobody_made(self, begun: tuple[Path, Path]) -> None:
-        _, place = begun
-        key = Cache().key(place)
-        paths = [place / JOURNAL, *place.glob("built-*.json")]
-        for path in paths:
-            kind = JOURNAL_KIND if path.name == JOURNAL else RECORD_KIND
-            whole = path.read_bytes()
-            fields, _ = read_sealed(path, kind, key)
-            names = [(name,) for name in fields] + [
-                (name, inner) for name, value in fields.items() if isinstance(value, dict) for inner in value
-            ]
-            for name in names:
-                for value in STRANGE:
-                    new = json.loads(json.dumps(fields))
-                    inner = new if len(name) == 1 else new[name[0]]
-                    if value is ...:
-                        del inner[name[-1]]
-                    else:
-                        inner[name[-1]] = value
-                    write_sealed(path, kind, new, key)
-                    with suppress(DataError):
-                        Journal.read(place, key) if path.name == JOURNAL else Made.read(str(path), key)
-            path.write_bytes(whole)
+    @pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
+    def test_sealed_records_that_nobody_made(self, begun: tuple[Path, Path], tmp_path: Path) -> None:
+        corpus, place = begun
+        expected = Index.build(tmp_path / "y", corpus, shard_triples=10)
+        key, saved = Cache().key(place), {path.name: path.read_bytes() for path in place.iterdir()}
+        record = records(place)[0]
+        outcomes = set()
+        for change in mutations(ArrayFile(record, KIND, key=key)):
+            for path in place.iterdir():
+                path.unlink()
+            for name, content in saved.items():
+                (place / name).write_bytes(content)
+            forged(record, KIND, key, key, change)
+            with suppress(TrubleuError):  # whoever has the key can lie about what a shard holds
+                outcomes.add(Index.build(place, corpus, shard_triples=10, resume=True).manifest)
+        assert expected.manifest in outcomes
 
 
 SMALL = TrainingOptions(orders=(1, 2), dim=8, epochs=3, min_count=(2, 2), window=2, tokenize="none")
@@ -332,7 +321,7 @@ def text(tmp_path: Path) -> Path:
 
 def stopped(text: Path, out: Path, monkeypatch: pytest.MonkeyPatch, after: int = 2) -> None:
     """Train as far as some checkpoints."""
-    usual, calls = training._Run.save, [0]
+    usual, calls = Folder.write_state, [0]
 
     def saving(*arguments: Any) -> None:
         usual(*arguments)
@@ -341,7 +330,7 @@ def stopped(text: Path, out: Path, monkeypatch: pytest.MonkeyPatch, after: int =
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training._Run, "save", saving)
+        patch.setattr(Folder, "write_state", saving)
         with pytest.raises(KeyboardInterrupt):
             train_vectors([text], out, SMALL, threads=1)
 
@@ -363,7 +352,7 @@ class TestTraining:
         content = text.read_text()
         text.write_text(content.replace("w6", "w1"))
         assert text.stat().st_size == len(content)
-        with pytest.raises(UsageError, match=r"v\.training was made from other text; continue with .*unchanged: text$"):
+        with pytest.raises(UsageError, match=r"v\.training holds no training of this text with these options, this"):
             train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
         text.write_text(content)
         cache = Cache()
@@ -372,59 +361,72 @@ class TestTraining:
         train_vectors([text], tmp_path / "w", SMALL, threads=1)
         assert (tmp_path / "v").read_bytes() == (tmp_path / "w").read_bytes()
 
-    @pytest.mark.parametrize("name", ["checkpoint", "vocabulary", "order-1.ids", "model-0.done"])
-    def test_a_forged_checkpoint(self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    @pytest.mark.parametrize("kind", ["heap", "numbers", "vectors", "matrix-0"])
+    def test_forged_entries(self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         stopped(text, tmp_path / "v", monkeypatch, after=3)
-        path = tmp_path / "v.training" / name
-        if name.endswith(".ids"):  # whose checksum whoever can write the folder could make, too
-            numbers = np.fromfile(path, np.uint32)
-            path.write_bytes(numbers[::-1].tobytes())
-            vocabulary = path.with_name("vocabulary")
-            fits = {"1": number_files.MappedNumbers(path).checksum()}
-            change = lambda header, _arrays: header["checksums"].update(fits)  # noqa: E731
-            forged(vocabulary, checkpoint.KIND, Cache().key(tmp_path), b"another", change)
+        key = Cache().key(tmp_path)
+        if kind == "numbers":  # whose hash whoever can write the folder could make, too
+            path, ids = entry(tmp_path / "v.training", "heap"), tmp_path / "v.training" / "order-1.ids"
+            ids.write_bytes(np.fromfile(ids, np.uint32)[::-1].tobytes())
+            forged(path, KIND, key, b"another", lambda header, _: header["files"].update({ids.name: file_digest(ids)}))
         else:
-            forged(path, checkpoint.KIND, Cache().key(tmp_path), b"another")
-        with pytest.raises(DataError, match=r"not made with this key; name its own \(--cache-key\), or remove"):
-            train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
-        train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True, cache=Cache(anew=True))
-        assert (tmp_path / "v").exists()
+            forged(entry(tmp_path / "v.training", kind), KIND, key, b"another", halved)
+        cache = Cache(anew=kind in ("heap", "numbers"))
+        if cache.anew:
+            with pytest.raises(UsageError, match=r"v\.training holds no training of this text .* this key, or it is"):
+                train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
+        train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True, cache=cache)
+        assert (cache.reused, cache.parts) == (3 if kind == "matrix-0" else 0, 6)
+        train_vectors([text], tmp_path / "w", SMALL, threads=1)
+        assert (tmp_path / "v").read_bytes() == (tmp_path / "w").read_bytes()
 
-    def test_a_true_checkpoint_of_another_training(
+    def test_true_entries_of_another_training(
         self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stopped(text, tmp_path / "v", monkeypatch, after=3)
         other = tmp_path / "other"
         other.write_text(text.read_text().replace("w6", "w1"))
         stopped(other, tmp_path / "w", monkeypatch, after=3)
-        for name in ("vocabulary", "model-0.done"):
-            path = tmp_path / "v.training" / name
-            whole = path.read_bytes()
-            path.write_bytes((tmp_path / "w.training" / name).read_bytes())
-            with pytest.raises(DataError, match=rf"{name} was altered or damaged \(it is of another training\)"):
-                train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
-            path.write_bytes(whole)
+        for kind in ("vectors", "matrix-0"):
+            source, target = (entry(tmp_path / f"{name}.training", kind) for name in ("w", "v"))
+            target.write_bytes(source.read_bytes())
+        cache = Cache()
+        train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True, cache=cache)
+        assert (cache.reused, cache.parts) == (0, 6)
+        train_vectors([text], tmp_path / "x", SMALL, threads=1)
+        assert (tmp_path / "v").read_bytes() == (tmp_path / "x").read_bytes()
 
-    @pytest.mark.parametrize("name", ["checkpoint", "vocabulary", "model-0.done"])
-    def test_sealed_checkpoints_that_nobody_made(
-        self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    @pytest.mark.parametrize("kind", ["heap", "vectors", "matrix-0"])
+    def test_sealed_entries_that_nobody_made(
+        self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
     ) -> None:
         stopped(text, tmp_path / "v", monkeypatch, after=4)
-        path = tmp_path / "v.training" / name
-        whole, key = path.read_bytes(), Cache().key(tmp_path)
+        path, key = entry(tmp_path / "v.training", kind), Cache().key(tmp_path)
         saved = {each.name: each.read_bytes() for each in path.parent.iterdir()}
-        refused = 0
-        for change in mutations(ArrayFile(path, checkpoint.KIND, key=key)):
+        again = 0
+        for change in mutations(ArrayFile(path, KIND, key=key)):
             path.parent.mkdir(exist_ok=True)
             for each, content in saved.items():
                 (path.parent / each).write_bytes(content)
-            path.write_bytes(whole)
-            forged(path, checkpoint.KIND, key, key, change)
-            try:
-                train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
-            except (DataError, UsageError):
-                refused += 1
-        assert refused > 0
+            forged(path, KIND, key, key, change)
+            cache = Cache()
+            with suppress(DataError, UsageError):
+                train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True, cache=cache)
+            again += cache.reused < 4
+        assert again > 0
+
+
+def entry(folder: Path, kind: str) -> Path:
+    """Return an entry of a training by an array that it has."""
+    (found,) = [path for path in folder.glob("*.result") if kind in ArrayFile(path, KIND).lengths]
+    return found
+
+
+def halved(_header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Change what can be changed unnoticed."""
+    for array in arrays.values():
+        if array.dtype == np.float32:
+            array *= 0.5
 
 
 @pytest.mark.parametrize("seal", [b"0" * 62, rb"\ud800" + b"0" * 56, b"", b"\\u0000"])

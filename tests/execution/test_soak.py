@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from benchmarks.simulated.triples import simulated_triples
 from tests.docs.blocks import ROOT, Reader, blocks
 from tests.execution.conftest import start
 from tests.execution.trouble import befall, command, contents, done, end_clusters, processes, report, workers
+from trubleu.data import write_triples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,8 +74,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
                 drawn = words[random.zipf(1.3, size=(100_000, 8)) % len(words)]
                 stream.writelines(" ".join(line) + "\n" for line in drawn.tolist())
     for name, count, seed in (("corpus", TRIPLES, 1), ("seeds", 400, 2)):
-        made = ("simulate", "triples", "--n", str(count), "--seed", str(seed), "--out", str(folder / f"{name}.jsonl"))
-        done(command(*made, "--quiet"))
+        write_triples(folder / f"{name}.jsonl", simulated_triples(count, seed=seed))
     index = ["mine", "index", str(folder / "corpus.jsonl"), "--shard-triples", "20000", "--quiet"]
     done(command(*index, "--out", str(folder / "index")))
     texts = [f"--ref={folder / 'r.txt'}", str(folder / "s.txt"), str(folder / "t.txt")]

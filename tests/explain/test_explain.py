@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trubleu
+from tests.explain.kernel_row import row_of
 from tests.oracles import corpora
 from trubleu.data import References
 from trubleu.errors import DataError, MissingExtraError, TrubleuWarning, UsageError
@@ -66,9 +67,9 @@ def test_every_number_is_the_kernels(corpus: corpora.Corpus, metric: trubleu.Met
         scores = metric.segments(corpus.outputs, references)
     for index, output in enumerate(corpus.outputs):
         found = explain(metric, output, references, index)
-        assert found.row() == rows[index].tolist()
+        assert row_of(found) == rows[index].tolist()
         assert found.score == scores[index]
-        expected = [found.score, 1.0] if found.metric.startswith("s") else found.row()
+        expected = [found.score, 1.0] if found.metric.startswith("s") else row_of(found)
         assert expected == statistics[index].tolist()
         check_consistent(found)
 
@@ -114,7 +115,7 @@ def test_every_tokenizer_that_is_there(name: str) -> None:
     references = References.from_lists([["日本語です。 It's 3.5 km, OK?", "한국어 입니다 OK ?"]], [[0.7, -0.3]])
     for output in ("日本語です。 OK?", "한국어 입니다", "3.5 km"):
         found = explain(metric, output, references)
-        assert found.row() == metric.statistics([output], references)[0].tolist()
+        assert row_of(found) == metric.statistics([output], references)[0].tolist()
         assert found.score == metric.segments([output], references)[0]
 
 
@@ -159,7 +160,7 @@ def test_a_skipped_segment_has_no_score() -> None:
     references = References.from_lists([["bad"], ["good"]], [[-1.0], [1.0]])
     found = explain(trubleu.metric("dbleu-1", no_positive="skip"), "bad", references, 0)
     assert found.skipped
-    assert (found.score, found.brevity_penalty, found.orders, found.row()) == (None, None, (), [])
+    assert (found.score, found.brevity_penalty, found.orders, row_of(found)) == (None, None, (), [])
     with pytest.raises(DataError, match="without a reference of positive weight: 1;"):
         explain(trubleu.metric("dbleu-1"), "bad", references, 0)
     # What is wrong with another segment is no reason not to look at this one.

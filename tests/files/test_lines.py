@@ -388,18 +388,13 @@ def first_line(path: str) -> str:
         return LineReader(stream, path, lenient=False).first()
 
 
-def head_of(path: str) -> list[str]:
-    with open_bytes(path) as stream:
-        return LineReader(stream, path, lenient=False).head(3)
-
-
 def batches_of(path: str) -> list[list[str | None]]:
     with open_bytes(path) as stream:
         return list(LineReader(stream, path, lenient=False).batches(10, 0))
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
-@pytest.mark.parametrize("read", [read_text_lines, first_line, head_of, batches_of])
+@pytest.mark.parametrize("read", [read_text_lines, first_line, batches_of])
 def test_a_file_without_lines_ends(monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object]) -> None:
     monkeypatch.setenv("TRUBLEU_MAX_LINE", "16")
     with pytest.raises(DataError, match=ENDLESS):

@@ -56,13 +56,16 @@ def test_unknown_systems_and_items_are_counted_and_named() -> None:
     with pytest.warns(TrubleuWarning) as told:
         Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
     said = [str(warning.message) for warning in told]
-    assert any("1 rating of systems that are not among the outputs, left out: 'X'" in each for each in said)
-    assert any("2 ratings of items that are not among the references, left out: '9'" in each for each in said)
+    assert any("rates 1 system without outputs (X), left out" in each for each in said)
+    assert any("rates 1 item without outputs (9), left out" in each for each in said)
 
 
 def test_nothing_known_is_an_error_that_shows_both_sides() -> None:
     rated = ratings(("9", "X", "ann", 5), ("9", "X", "bob", 5))
-    with pytest.raises(DataError, match="rates no output that is known; systems there: X, here: A, B; items there: 9"):
+    with pytest.raises(
+        DataError,
+        match=r"no rating in .* is of an output that is here: they are of X on 9, and the outputs are of A, B on",
+    ):
         Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
 
 

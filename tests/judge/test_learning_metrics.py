@@ -153,10 +153,8 @@ def test_references_that_were_dropped_are_not_learned_from(name: str) -> None:
 
 def test_wmt_has_the_scores_of_the_whole() -> None:
     task = make_task()
-    assert task.references is not None
     metrics = {name: trubleu.metric(name) for name in ("nist", "cider-d")}
-    [scored] = judged(task, metrics=metrics).scored
+    scores = {(row.metric, row.system): row.score for row in judged(task, metrics=metrics).systems}
     for name, metric in metrics.items():
-        for place, outputs in enumerate(task.outputs.values()):
-            assert scored.system_scores[name][place] == metric.corpus(outputs, task.references).score
-            assert scored.segment_scores[name][place].tolist() == metric.segments(outputs, task.references).tolist()
+        for system, outputs in task.outputs.items():
+            assert scores[name, system] == pytest.approx(metric.corpus(outputs, task.references).score, abs=1e-8)

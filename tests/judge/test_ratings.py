@@ -362,7 +362,7 @@ def test_rankings_give_accuracies() -> None:
     tied = Rankings.from_columns(segment=["1"], system_a=["A"], rank_a=[1], system_b=["B"], rank_b=[1])
     with pytest.raises(DataError, match="people rank the outputs of every pair equal, so no metric can agree"):
         judged(tied, scores)
-    with pytest.raises(DataError, match="it ranks A, B, C on 1, 2, and the outputs are of X on 1, 2; use the same"):
+    with pytest.raises(DataError, match="they are of A, B, C on 1, 2, and the outputs are of X on 1, 2; use the same"):
         judge_ratings(
             {"X": ["a", "b"]},
             References.from_lists([["a"], ["b"]]),
@@ -376,7 +376,7 @@ def test_rankings_give_accuracies() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"system": ["X", "Y"]}, "no rating in ratings is of an output that is here: it rates X, Y on 1"),
+        ({"system": ["X", "Y"]}, "no rating in ratings is of an output that is here: they are of X, Y on 1"),
         ({"item": ["8", "9"]}, "no rating in ratings is of an output that is here"),
         ({"item": [], "system": [], "rater": [], "score": []}, "ratings has no ratings; give one per row"),
         ({"score": [3, 3]}, "all 2 rated outputs got the same mean rating, 3"),

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trubleu
-from tests.judge.wmt_world import METRICS, make_task
+from tests.judge.wmt_world import judged as judged_task
+from tests.judge.wmt_world import make_task
 from tests.judge.world import make_world
-from trubleu.judge import Protocol, judge_pairs, judge_wmt
+from trubleu.judge import Protocol, judge_pairs
 from trubleu.judge.pairs import observations
 from trubleu.judge.pairs.observations import Column, Tables
 from trubleu.judge.pairs.results import Measure
@@ -60,19 +61,19 @@ def test_pairs(pooled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("resample", ["segments", "systems", "both"])
 def test_wmt(resample: Any) -> None:
-    tasks = [make_task("de-en"), make_task("en-ru", seed=5)]
     told: dict[str, int] = {}
 
     def steps(name: str, total: int) -> Any:
         told[name] = -total
         return lambda done: told.update({name: told[name] + done})
 
-    alone = judge_wmt(tasks, METRICS, resample=resample, resamples=50, threads=1)
-    found = judge_wmt(tasks, METRICS, resample=resample, resamples=50, threads=3, steps=steps)
-    assert found.to_dict() == alone.to_dict()
-    assert {row.level for row in found.agreements if row.low is not None} == {"system", "rankings", "assessments"}
-    assert "permutation" in {row.test for row in found.differences if row.p is not None}
-    assert set(told.values()) == {0}
+    for test in ("perm-input", "williams"):
+        alone = judged_task(make_task(), resample=resample, threads=1, test=test)
+        found = judged_task(make_task(), resample=resample, threads=3, test=test, steps=steps)
+        assert found.to_dict() == alone.to_dict()
+        assert {row.level for row in found.measures if row.low is not None} == {"segment", "system"}
+        assert all(row.p is not None for row in found.differences)
+        assert set(told.values()) == {0}
 
 
 @given(

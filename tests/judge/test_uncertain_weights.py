@@ -158,6 +158,15 @@ def test_systems_and_rankings(known: World) -> None:
     assert found.low is not None
     assert found.value is not None
     assert found.low < found.value
+    human = {name: float(np.mean(each)) for name, each in more.scores.items()}
+    narrow, broad = (
+        judge_ratings(
+            *(more.systems, references, None, {"sdbleu-2": metric("sdbleu-2")}), human=human, resample=each, trials=1
+        ).measure("system", "pearson", "sdbleu-2")
+        for each in ("segments", "ratings")
+    )
+    assert narrow.value == broad.value
+    assert (narrow.low, narrow.high) != (broad.low, broad.high)
 
 
 def test_why_intervals_may_be_those_of_segments(known: World) -> None:

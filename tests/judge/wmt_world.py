@@ -1,23 +1,33 @@
-"""Small made-up language pairs for the WMT protocol."""
+"""A small made-up task of WMT: outputs, references, official scores of systems, and ranked pairs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from trubleu.data import Rankings, References, SegmentScores
-from trubleu.judge.wmt.judge import judge_wmt
-from trubleu.judge.wmt.task import WmtTask
+from trubleu.judge import judge_ratings
 from trubleu.metrics import Bleu, SentenceBleu, Ter
 
 if TYPE_CHECKING:
-    from trubleu.judge.wmt.results import WmtReport
+    from collections.abc import Mapping, Sequence
 
-ALL_EQUAL = "scores the outputs of every pair equal, so its τ is undefined (wmt12, wmt13, wmt14, hties)"
+    from trubleu.data import Ratings
+    from trubleu.judge import RatingsReport
+
 SEGMENTS = 30
 SYSTEMS = ("good", "fair", "poor", "bad", "worst")
 METRICS = {"bleu": Bleu(2), "sbleu": SentenceBleu(2), "ter": Ter()}
+
+
+class Task(NamedTuple):
+    """What `judge_ratings` takes."""
+
+    outputs: Mapping[str, Sequence[str]]
+    references: References
+    human: Mapping[str, float] | None
+    rankings: Rankings | Ratings | None
 
 
 def texts_of(quality: float, seed: int) -> list[str]:
@@ -28,7 +38,7 @@ def texts_of(quality: float, seed: int) -> list[str]:
     ]
 
 
-def make_task(pair: str = "de-en", seed: int = 0, **changes: Any) -> WmtTask:
+def make_task(seed: int = 0) -> Task:
     rng = np.random.default_rng(seed)
     qualities = dict(zip(SYSTEMS, (0.95, 0.8, 0.6, 0.4, 0.2), strict=True))
     outputs = {name: texts_of(quality, seed + place) for place, (name, quality) in enumerate(qualities.items())}
@@ -43,24 +53,20 @@ def make_task(pair: str = "de-en", seed: int = 0, **changes: Any) -> WmtTask:
                 values = (str(segment + 1), a, ranks[a], b, ranks[b], f"judge{number % 3}", str(number))
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
-    fields: dict[str, Any] = {
-        "language_pair": pair,
-        "outputs": outputs,
-        "references": References.from_lists([[" ".join(f"w{s}{i}" for i in range(8))] for s in range(SEGMENTS)]),
-        "human": {name: quality + 0.1 * float(rng.normal()) for name, quality in qualities.items()},
-        "rankings": Rankings.from_columns(**columns),  # type: ignore[arg-type]
-        "assessments": {"fair": rng.normal(size=SEGMENTS).tolist(), "bad": rng.normal(size=SEGMENTS).tolist()},
-    }
-    return WmtTask(**{**fields, **changes})
+    references = References.from_lists([[" ".join(f"w{s}{i}" for i in range(8))] for s in range(SEGMENTS)])
+    human = {name: quality + 0.1 * float(rng.normal()) for name, quality in qualities.items()}
+    return Task(outputs, references, human, Rankings.from_columns(**columns))  # type: ignore[arg-type]
 
 
-def judged(*tasks: WmtTask, **options: Any) -> WmtReport:
-    return judge_wmt(tasks, options.pop("metrics", METRICS), **{"resamples": 50, **options})
+def judged(task: Task, **options: Any) -> RatingsReport:
+    metrics = options.pop("metrics", METRICS)
+    options = {"resamples": 50, "trials": 100, "human": task.human, **options}
+    return judge_ratings(task.outputs, task.references, task.rankings, metrics, **options)
 
 
-def rank_rows(task: WmtTask) -> list[tuple[str, int, str, int, str, int]]:
+def rank_rows(task: Task) -> list[tuple[str, int, str, int, str, int]]:
     found = task.rankings
-    assert found is not None
+    assert isinstance(found, Rankings)
     return [
         (
             f"{found.ranking[row]}",
@@ -74,22 +80,10 @@ def rank_rows(task: WmtTask) -> list[tuple[str, int, str, int, str, int]]:
     ]
 
 
-def scores_of(task: WmtTask, name: str) -> dict[str, Any]:
+def scores_of(task: Task, name: str) -> dict[str, Any]:
     metric = METRICS[name]
     sign = 1 if metric.higher_is_better else -1
-    assert task.references is not None
     return {system: sign * metric.segments(texts, task.references) for system, texts in task.outputs.items()}
-
-
-def segment_file(task: WmtTask, name: str, **changes: Any) -> SegmentScores:
-    scores = scores_of(task, "sbleu")
-    rows = [(system, str(place + 1), float(v)) for system in task.outputs for place, v in enumerate(scores[system])]
-    kept = [row for row in rows if row[:2] not in changes.get("without", ())]
-    systems, segments, values = zip(*kept, strict=True)
-    sign = -1.0 if changes.get("turned") else 1.0
-    return SegmentScores(
-        name, systems, segments, [sign * value for value in values], "de-en", source=f"{name}.seg.score"
-    )
 
 
 def ranked(*ranks: tuple[int, int]) -> Rankings:
@@ -110,5 +104,4 @@ def scores_in_order(*scores: tuple[float, float]) -> SegmentScores:
         ["good", "bad"] * len(scores),
         [str(place + 1) for place in range(len(scores)) for _ in range(2)],
         [score for both in scores for score in both],
-        "de-en",
     )

@@ -288,7 +288,7 @@ def test_what_parts_teach_adds_up(corpus: Corpus, name: str, data: st.DataObject
     first, *others = (learning.counts(some_references(part)) for part in data.draw(st.permutations(parts)))
     counts = pickle.loads(pickle.dumps(first))  # noqa: S301
     for other in others:
-        counts.add(other)
+        counts.add_counts(other)
     at_once = learning.counts(some_references(corpus.references))
     assert (counts.tokens, counts.segments, counts.size) == (at_once.tokens, at_once.segments, at_once.size)
     taught = learning.knowing(Learned.of(counts))

@@ -393,7 +393,7 @@ def test_unrated_references_are_refused_or_given_a_weight() -> None:
     assert result.matches == (0.0,)
     assert str(result.signature) != str(expected.signature)
     for wrong in (1.5, math.nan, "1", True):
-        with pytest.raises(UsageError, match="unrated_as must be"):
+        with pytest.raises(UsageError, match=r"unrated_as=.* must be a number from -1 to 1"):
             DeltaBleu(unrated_as=wrong)  # type: ignore[arg-type]
 
 

@@ -46,6 +46,24 @@ def test_equals_the_statement(corpus: Corpus, order: int, tokenize: str, lowerca
     assert ours.segments(corpus.outputs, corpus.references).tolist() == near([nist([row]) for row in rows])
 
 
+@pytest.mark.parametrize("words", [2, 9, 300])
+def test_equals_the_statement_on_long_texts(words: int) -> None:
+    random = np.random.default_rng(words)
+    lengths = (0, 1, 63, 64, 65, 128, 129, 200)
+
+    def text(length: int) -> list[str]:
+        return list(map(str, (random.zipf(1.3, length) % words).tolist()))
+
+    outputs = [text(length) for length in lengths]
+    # Parts of the outputs are in their references, at other places.
+    references = [[text(40) + output[20:], text(90), output[:70] + text(3)] for output in outputs]
+    rows = [nist_row(output, row, references, 5) for output, row in zip(outputs, references, strict=True)]
+    joined = [" ".join(output) for output in outputs], [[" ".join(each) for each in row] for row in references]
+    assert Nist(5, tokenize="none").statistics(*joined) == near(
+        np.array([[row.length, row.reference_length, *row.information, *row.totals] for row in rows])
+    )
+
+
 @given(corpora(plain_texts(14), references=1), st.integers(1, 5))
 def test_equals_nltk_with_one_reference(corpus: Corpus, order: int) -> None:
     outputs = [text.split() for text in corpus.outputs]

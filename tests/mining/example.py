@@ -45,13 +45,18 @@ def write(path: Path, rows: Iterable[Triple | dict[str, Any]]) -> Path:
 
 def interrupted(path: PathLike, corpus: Sequence[PathLike], **options: Any) -> None:
     """Build an index, with shards of ten triples, as far as a file whose last row is bad."""
-    with pytest.raises(DataError, match=r"triples are kept, to continue with --resume"):
+    with pytest.raises(DataError, match=r"finished shards are kept, to continue with --resume"):
         Index.build(path, corpus, **({"shard_triples": 10} | options))
 
 
 def files(folder: Path) -> dict[str, bytes]:
     """Return what a folder holds."""
     return {item.name: item.read_bytes() for item in folder.iterdir()}
+
+
+def records(folder: Path) -> list[Path]:
+    """Return the records of finished shards."""
+    return sorted(folder.glob("built-*.result"))
 
 
 def shards(folder: Path) -> list[Path]:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
+from benchmarks.simulated.triples import simulated_triples
 from trubleu.data import Triple
 from trubleu.files.lines import iterate_lines
 from trubleu.mining import Index
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.search import search
-from trubleu.simulate import simulated_triples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mining.example import files, plain, rows, shards, triples, write
+from tests.mining.example import files, plain, records, rows, shards, triples, write
 from trubleu.data import Triple
 from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.files.writer import locked
 from trubleu.mining import Index
-from trubleu.mining.index_builder import Journal
-from trubleu.mining.manifest import Manifest, SealedKind, read_sealed, write_sealed
+from trubleu.mining.index_builder import unfinished
+from trubleu.mining.manifest import Manifest, read_fields, write_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,9 +138,9 @@ def test_a_kill_at_any_step(tmp_path: Path, kind: str) -> None:
                 return Index.build(state, corpus, shard_triples=10, resume=resume)
             return Index.open(state).add(corpus, resume=resume)
 
-        if (state / "building.json").exists():
-            if Journal.read(state, Cache().key(state)).base == (Manifest.read(state).checksum if there else ""):
-                with pytest.raises(UsageError, match=r"was not finished; continue with --resume, or remove"):
+        if records(state):
+            if unfinished(str(state), Manifest.read(state) if there else None)[0]:
+                with pytest.raises(UsageError, match=r"was not finished; continue with --resume, or discard it with"):
                     go_on(False)
             go_on(True)
             resumed += 1
@@ -172,7 +172,7 @@ def _killed_again_and_again(arguments: list[Any], folder: Path, draw: random.Ran
     """Run a command to its end, though it is killed soon after each of its first shards, and count the kills."""
     kills = 0
     for _ in range(2):
-        resume = ["--resume"] if (folder / "building.json").exists() else []
+        resume = ["--resume"] if records(folder) else []
         killed = signalled(draw.randint(2, 5), draw.random() / 100, signal.SIGALRM)
         process = subprocess.run([*killed, *arguments, *resume], capture_output=True, check=False)
         if process.returncode != -signal.SIGALRM:
@@ -199,7 +199,7 @@ def test_ctrl_c_at_the_command(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert (process.stdout, process.stderr) == (
         b"",
-        f"trubleu: interrupted; continue with --resume, or remove the folder {tmp_path / 'x'}\n".encode(),
+        b"trubleu: interrupted; continue with --resume, or discard it with --no-cache\n",
     )
     subprocess.run([*COMMAND, *arguments, "--resume", "--quiet"], check=True)
     assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus, shard_triples=500).path)
@@ -208,7 +208,7 @@ def test_ctrl_c_at_the_command(tmp_path: Path) -> None:
 def _said_by(work: Callable[[], object]) -> str:
     try:
         work()
-    except DataError as error:
+    except TrubleuError as error:
         return str(error)
     return ""
 
@@ -262,7 +262,7 @@ class TestFullDisk:
                 break
             failed += 1
             assert " cannot be written: No space left on device" in said
-            if (folder / "building.json").exists():
+            if records(folder):
                 assert "are kept, to continue with --resume" in said
                 work(resume=True)
             else:
@@ -282,7 +282,8 @@ class TestFullDisk:
         done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small, check=False)
         assert (done.returncode, done.stdout) == (2, "")
         assert "cannot be written: File too large" in done.stderr
-        assert done.stderr.endswith("; 20 triples are kept, to continue with --resume\n")
+        assert done.stderr.endswith("; finished shards are kept, to continue with --resume\n")
+        assert len(records(tmp_path / "x")) == 2
         assert done.stderr.count("\n") == 1
         assert not list((tmp_path / "x").glob(".trubleu-*"))
         subprocess.run([*command, "--resume", "--quiet"], check=True)
@@ -315,7 +316,7 @@ class TestFullDisk:
         first, code, second, same_code, last_code = done.stderr.splitlines()
         for said in (first, second):
             assert " cannot be written: No space left on device; nothing was changed; " in said
-            assert said.endswith("triples are kept, to continue with --resume")
+            assert said.endswith("finished shards are kept, to continue with --resume")
         assert (code, same_code, last_code) == ("code 2", "code 2", "code 0")
         assert ".tmp" not in done.stdout
         assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus, shard_triples=1000).path)
@@ -411,8 +412,7 @@ class TestDamage:
         assert f"{shard.name} is a folder, but a file is needed" in refused()
 
     def test_manifests_that_nobody_wrote(self, index: Index, refused: Callable[[], str]) -> None:
-        kind = SealedKind(what="an index of triples", version=1, remedy="")
-        fields, _ = read_sealed(index.path / "index.json", kind)
+        fields = read_fields(index.path / "index.json")
         shard = fields["shards"][0]
         strange: list[dict[str, Any]] = [
             {"shards": []},
@@ -433,62 +433,67 @@ class TestDamage:
             {"empty": "0"},
         ]
         for change in strange:
-            write_sealed(index.path / "index.json", kind, fields | change)
+            write_fields(index.path / "index.json", fields | change)
             assert "index.json was altered or damaged (it" in refused(), change
         for text in ("[]", "7", "{}", '{"what": 1, "version": 1, "checksum": 1}', "[" * 100_000):
             (index.path / "index.json").write_text(text)
             assert "index.json was altered or damaged (it is not" in refused()
 
     def test_lies_of_a_manifest_about_its_shards(self, index: Index, refused: Callable[[], str]) -> None:
-        kind = SealedKind(what="an index of triples", version=1, remedy="")
-        fields, _ = read_sealed(index.path / "index.json", kind)
+        fields = read_fields(index.path / "index.json")
         for name, value in (("triples", 5), ("message_words", 0), ("response_words", 10**9), ("content", "0" * 16)):
             shards = [fields["shards"][0] | {name: value}, *fields["shards"][1:]]
-            write_sealed(index.path / "index.json", kind, fields | {"shards": shards})
+            write_fields(index.path / "index.json", fields | {"shards": shards})
             assert f"{fields['shards'][0]['file']} is not the shard that was written there" in refused()
 
     @pytest.mark.parametrize("kind", ["index", "add"])
-    def test_a_damaged_journal(self, tmp_path: Path, kind: str) -> None:
-        good = write(tmp_path / "good.jsonl", triples(25))
+    def test_a_damaged_record(self, tmp_path: Path, kind: str) -> None:
         corpus = write(tmp_path / "c.jsonl", [*triples(25), {"message": "?"}])
-        folder = tmp_path / "x"
+        whole, folder = tmp_path / "whole", tmp_path / "x"
 
-        def work(path: Path, resume: bool = False) -> Index:
+        def work(path: Path, cache: Cache | None = None, **options: Any) -> Index:
             if kind == "index":
-                return Index.build(folder, path, shard_triples=10, resume=resume)
-            return Index.open(folder).add(path, resume=resume)
+                return Index.build(path, corpus, shard_triples=10, cache=cache, **options)
+            return Index.open(path).add(corpus, cache=cache, **options)
 
         if kind == "add":
-            Index.build(folder, triples(12, 2), shard_triples=10)
+            Index.build(whole, triples(12, 2), shard_triples=10)
+            shutil.copytree(whole, folder)
         with pytest.raises(DataError, match=r"are kept"):
-            work(corpus)
-        journal = folder / "building.json"
-        data = journal.read_bytes()
+            work(folder)
+        with pytest.warns(CountedWarning):
+            work(whole, skip_bad=True)
+        before, record = files(folder), records(folder)[0].name
+        data = before[record]
         for place in range(0, len(data), 7):
-            journal.write_bytes(data[:place] + bytes([data[place] ^ 2]) + data[place + 1 :])
-            with pytest.raises(DataError, match=r"building\.json was (altered|made by)"):
-                work(corpus, resume=True)
-        journal.write_bytes(data[:-9])
-        with pytest.raises(DataError, match=r"building\.json was altered or damaged .*; .*, or begin again with --no-"):
-            work(corpus)
-        if kind == "add":
-            assert rows(Index.open(folder)) == plain(triples(12, 2))
-        journal.unlink()
-        assert rows(work(good))[-25:] == plain(triples(25))
+            for name in files(folder).keys() - before.keys():
+                (folder / name).unlink()
+            for name, content in before.items():
+                (folder / name).write_bytes(content)
+            (folder / record).write_bytes(data[:place] + bytes([data[place] ^ 2]) + data[place + 1 :])
+            if place % 2:
+                (folder / record).write_bytes(data[:place])
+            if kind == "add":
+                assert rows(Index.open(folder)) == plain(triples(12, 2))
+            cache = Cache()
+            with pytest.warns(CountedWarning):
+                work(folder, cache, resume=True, skip_bad=True)
+            assert (cache.reused, cache.parts) == (1, 3)
+            assert files(folder) == files(whole)
 
     def test_what_is_damaged_of_an_unfinished_index_is_made_again(self, tmp_path: Path) -> None:
         corpus = write(tmp_path / "c.jsonl", [*triples(45), {"message": "?"}])
         with pytest.warns(CountedWarning):
             whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=10, skip_bad=True).path)
-        with pytest.raises(DataError, match=r"40 triples are kept"):
+        with pytest.raises(DataError, match=r"finished shards are kept"):
             Index.build(tmp_path / "x", corpus, shard_triples=10)
         first, second, third, fourth = shards(tmp_path / "x")
         shutil.copy(second, first)
         second.unlink()
         third.write_bytes(third.read_bytes()[:-64])  # which its header does not tell
-        for record in (tmp_path / "x").glob("built-*.json"):
-            if fourth.name in record.read_text():
-                record.write_text(record.read_text().replace('"bad": 0', '"bad": 1'))
+        for record in records(tmp_path / "x"):
+            if fourth.name.encode() in record.read_bytes():
+                record.write_bytes(record.read_bytes().replace(b'"bad": 0', b'"bad": 1'))
         with pytest.warns(CountedWarning):
             Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, skip_bad=True)
         assert files(tmp_path / "x") == whole

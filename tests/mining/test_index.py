@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mining.example import files, interrupted, plain, rows, shards, triples, write
+from tests.mining.example import files, interrupted, plain, records, rows, shards, triples, write
 from trubleu.data import Triple, read_triples
 from trubleu.data.triples import TripleList
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
+from trubleu.execution.cache import Cache
 from trubleu.mining import Index, index_builder, shard_builder
-from trubleu.mining.manifest import KIND, MANIFEST, Manifest, SealedKind, read_sealed, write_sealed
+from trubleu.mining.manifest import MANIFEST, Manifest, read_fields, write_fields
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def test_a_bad_row_is_named_and_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_bad_row_after_many_good_ones_can_be_skipped_afterwards(tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD, *triples(14, 2)])
     with pytest.raises(
-        DataError, match=r"c\.jsonl:26: the field response is missing; .*; 30 triples are kept, to continue"
+        DataError, match=r"c\.jsonl:26: the field response is missing; .*; finished shards are kept, to continue"
     ):
         Index.build(tmp_path / "x", corpus, shard_triples=10)
     with pytest.warns(CountedWarning, match=r"missing or wrong field, skipped: 1"):
@@ -298,12 +299,11 @@ def test_adding_keeps_what_is_there(tmp_path: Path) -> None:
 
 def test_names_that_shards_once_had(tmp_path: Path) -> None:
     index = Index.build(tmp_path / "x", triples(12), shard_triples=5)
-    kind = SealedKind(what="an index of triples", version=1, remedy="")
-    fields, _ = read_sealed(tmp_path / "x" / "index.json", kind)
+    fields = read_fields(tmp_path / "x" / "index.json")
     for number, shard in enumerate(fields["shards"]):
         (tmp_path / "x" / shard["file"]).rename(tmp_path / "x" / f"shard-{number:05}.tbx")
         shard["file"] = f"shard-{number:05}.tbx"
-    write_sealed(tmp_path / "x" / "index.json", kind, fields)
+    write_fields(tmp_path / "x" / "index.json", fields)
     grown = Index.open(tmp_path / "x").add(triples(3, 2))
     assert rows(grown) == [*rows(index), *plain(triples(3, 2))]
     assert [shard.file[:14] for shard in grown.manifest.shards] == [
@@ -374,7 +374,7 @@ def test_what_is_no_index(tmp_path: Path) -> None:
 def test_leftovers_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     folder.mkdir()
-    record = f"built-{'0' * 32}-00000.json"
+    record = f"built-{'1' * 16}-{'0' * 64}.result"
     for name in ("shard-00000.tbx", "shard-00007-00-0123456789ab.tbx", ".trubleu-0123456789abcdef.tmp", "lock", record):
         (folder / name).write_text("left over")
     index = Index.build(folder, triples(12), shard_triples=10)
@@ -403,7 +403,7 @@ class TestResume:
         before = files(tmp_path / "x")
         with pytest.raises(
             UsageError,
-            match=r"x holds an index that was not finished; continue with --resume, or remove the folder",
+            match=r"x holds an index that was not finished; continue with --resume, or discard it with --no-cache",
         ):
             Index.build(tmp_path / "x", triples(3))
         with pytest.raises(DataError, match=r"the index .*x is not finished"):
@@ -424,56 +424,46 @@ class TestResume:
             index.add(corpus[0], resume=True)
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        "options",
         [
-            (
-                {"tokenize": "words"},
-                r"the work began with another --tokenize; continue with the same options, or remove the folder",
-            ),
-            ({"lowercase": False}, r"began with another --keep-case; "),
-            ({"stop_words": ["we", "you"]}, r"began with another --stop-words; "),
-            ({"stop_words": []}, r"began with another --stop-words; "),
-            ({"shard_triples": 11}, r"began with another --shard-triples; "),
+            {"tokenize": "words"}, {"lowercase": False}, {"stop_words": ["we", "you"]}, {"stop_words": []},
+            {"shard_triples": 11},
         ],
-    )
-    def test_other_options(self, tmp_path: Path, corpus: list[Path], options: dict[str, Any], message: str) -> None:
+    )  # fmt: skip
+    def test_other_options(self, tmp_path: Path, corpus: list[Path], options: dict[str, Any]) -> None:
+        """Nothing is used that was made with others."""
         same: dict[str, Any] = {"stop_words": ["we"], "shard_triples": 10}
         interrupted(tmp_path / "x", corpus, **same)
-        before = files(tmp_path / "x")
-        with pytest.raises(UsageError, match=message):
-            Index.build(tmp_path / "x", corpus, **(same | options), resume=True)
-        assert files(tmp_path / "x") == before
+        cache = Cache()
+        write(corpus[1], triples(8, 2))
+        index = Index.build(tmp_path / "x", corpus, **(same | options), resume=True, cache=cache)
+        assert cache.reused == 0
+        assert files(index.path) == files(Index.build(tmp_path / "y", corpus, **(same | options)).path)
 
     def test_other_columns(self, tmp_path: Path) -> None:
         corpus = tmp_path / "c.tsv"
         corpus.write_text("one\ttwo\n" * 25 + "one\n")
-        interrupted(tmp_path / "x", [corpus], columns="message,response")
-        with pytest.raises(UsageError, match=r"the work began with another --columns; "):
-            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
-        with pytest.raises(UsageError, match=r"the work began with another --columns; "):
-            Index.build(tmp_path / "x", corpus, columns=["response", "message"], shard_triples=10, resume=True)
-        with pytest.warns(CountedWarning, match=r"skipped: 1"):
-            index = Index.build(
-                tmp_path / "x", corpus, columns=["message", "response"], shard_triples=10, resume=True, skip_bad=True
-            )
-        assert len(index) == 25
+        for number, columns in enumerate((["message", "response"], ["response", "message"], None)):
+            place, cache = tmp_path / f"x{number}", Cache()
+            interrupted(place, [corpus], columns="message,response")
+            with pytest.warns(CountedWarning, match=r"skipped: 1"):
+                index = Index.build(
+                    place, corpus, columns=columns, shard_triples=10, resume=True, skip_bad=True, cache=cache
+                )
+            assert cache.reused == (0 if number else 2)
+            assert rows(index)[0][1:] == (("two", "one") if number == 1 else ("one", "two"))
 
     def test_other_sources(self, tmp_path: Path, corpus: list[Path]) -> None:
         interrupted(tmp_path / "x", corpus)
         before = files(tmp_path / "x")
-
-        def refused(given: Any, message: str) -> None:
-            with pytest.raises(UsageError, match=message):
-                Index.build(tmp_path / "x", given, shard_triples=10, resume=True)
-            assert files(tmp_path / "x") == before
-
-        refused(corpus[::-1], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*b\.jsonl, .*a\.jsonl;")
-        refused(corpus[0], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*a\.jsonl; continue with")
-        refused(triples(3), r"began with the files .* and not with <triples>;")
         corpus[1].rename(tmp_path / "kept.jsonl")
         with pytest.raises(DataError, match=r"b\.jsonl: there is no such file"):
             Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
         assert files(tmp_path / "x") == before
+        cache = Cache()
+        Index.build(tmp_path / "x", corpus[0], shard_triples=10, resume=True, cache=cache)
+        assert cache.reused == 2  # the shards of the first file alone
+        assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus[0], shard_triples=10).path)
 
     def test_changed_contents_are_indexed_anew(self, tmp_path: Path, corpus: list[Path]) -> None:
         interrupted(tmp_path / "x", corpus)
@@ -500,18 +490,17 @@ class TestResume:
     def test_an_addition(self, tmp_path: Path, corpus: list[Path]) -> None:
         index = Index.build(tmp_path / "x", triples(12, 3), shard_triples=10)
         whole = Index.build(tmp_path / "y", triples(12, 3), shard_triples=10)
-        with pytest.raises(DataError, match=r"b\.jsonl:9: .*; 30 triples are kept, to continue"):
+        with pytest.raises(DataError, match=r"b\.jsonl:9: .*; finished shards are kept, to continue"):
             index.add(corpus)
+        assert len(records(tmp_path / "x")) == 3
         assert rows(Index.open(tmp_path / "x")) == plain(triples(12, 3))
         with pytest.raises(
             UsageError,
-            match=r"x holds an addition that was not finished; continue with --resume, or remove .*x/building\.json",
+            match=r"x holds an addition that was not finished; continue with --resume, or discard it with --no-cache",
         ):
             index.add(triples(3))
         with pytest.raises(UsageError, match=r"in .*x is an addition; resume that with mine add"):
             Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
-        with pytest.raises(UsageError, match=r"began with the files .* and not with"):
-            index.add(corpus[0], resume=True)
         with pytest.warns(CountedWarning, match=r"skipped: 1"):
             grown = index.add(corpus, resume=True, skip_bad=True)
         with pytest.warns(CountedWarning, match=r"skipped: 1"):
@@ -524,9 +513,8 @@ class TestResume:
         Index.build(tmp_path / "y", triples(12, 3), shard_triples=10).add(triples(3))
         with pytest.raises(DataError):
             index.add(corpus)
-        (tmp_path / "x" / "building.json").unlink()
         assert len(files(tmp_path / "x")) > len(files(tmp_path / "y"))
-        index.add(triples(3))
+        index.add(triples(3), cache=Cache(anew=True))
         assert files(tmp_path / "x") == files(tmp_path / "y")
 
     def test_ctrl_c(self, tmp_path: Path) -> None:
@@ -540,7 +528,7 @@ class TestResume:
             if told == 5:
                 raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove the folder .*x"):
+        with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or discard it with"):
             Index.build(tmp_path / "x", corpus, shard_triples=10, progress=stop)
         index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
         assert files(tmp_path / "x") == files(tmp_path / "y")
@@ -549,9 +537,7 @@ class TestResume:
             Index.build(tmp_path / "z", corpus, shard_triples=10, progress=stop)
         assert not (tmp_path / "z").exists()
         told = 0
-        with pytest.raises(
-            KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove .*/building\.json"
-        ):
+        with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or discard it with --no-"):
             index.add(corpus, progress=stop)
         assert len(Index.open(tmp_path / "x")) == 95
 
@@ -592,7 +578,7 @@ def test_interruptions_leave_no_trace(tmp_path_factory: pytest.TempPathFactory, 
         try:
             Index.build(folder / "x", corpus, **options, resume=resume, progress=stop)
         except KeyboardInterrupt:
-            resume = (folder / "x" / "building.json").exists()
+            resume = bool(records(folder / "x"))
             assert resume == (folder / "x").exists()
         else:
             break
@@ -616,9 +602,9 @@ def test_an_index_of_another_version_of_its_tokenizer(tmp_path: Path, monkeypatc
     with pytest.raises(DataError, match=message):
         Index.open(place)
     # At first there was no version in the file.
-    found, _ = read_sealed(place / MANIFEST, KIND)
+    found = read_fields(place / MANIFEST)
     del found["options"]["tokenizer"]
-    write_sealed(place / MANIFEST, KIND, found)
+    write_fields(place / MANIFEST, found)
     with pytest.raises(DataError, match=message):
         Index.open(place)
     index = Index.build(tmp_path / "y", triples(12), tokenize="words")
@@ -628,7 +614,7 @@ def test_an_index_of_another_version_of_its_tokenizer(tmp_path: Path, monkeypatc
 
 def test_an_index_without_a_version(tmp_path: Path) -> None:
     index = Index.build(tmp_path / "x", triples(12), tokenize="chat")
-    found, _ = read_sealed(tmp_path / "x" / MANIFEST, KIND)
+    found = read_fields(tmp_path / "x" / MANIFEST)
     del found["options"]["tokenizer"]
-    write_sealed(tmp_path / "x" / MANIFEST, KIND, found)
+    write_fields(tmp_path / "x" / MANIFEST, found)
     assert Index.open(tmp_path / "x").signature == index.signature

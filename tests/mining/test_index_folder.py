@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mining.example import files, plain, rows, triples, write
+from tests.mining.example import files, plain, records, rows, triples, write
 from trubleu.errors import DataError
 from trubleu.files import paths
 from trubleu.mining import Index, index_builder, shard_builder
@@ -75,10 +75,10 @@ def test_a_committed_index_stays(tmp_path: Path, kind: str, error: BaseException
         assert rows(index) == plain([*OLD, *NEW] if kind == "add" else NEW)
         if not failure.failed:
             break
-        if (place / "building.json").exists():
+        if records(place):
             work(resume=True)  # which only tidies
         assert len(Index.open(place).add(triples(3, 4))) == len(index) + 3
-        assert not [name for name in files(place) if name.startswith(("built-", "building"))]
+        assert not [name for name in files(place) if name.startswith("built-")]
     assert step > (0 if kind == "triples" else 2)
 
 
@@ -118,14 +118,14 @@ def test_what_cannot_be_tidied_later_either(tmp_path: Path, kind: str, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(paths, "remove", broken)
         index = Index.build(place, corpus)
-        assert (place / "building.json").exists()
+        assert records(place)
         with pytest.raises(DataError, match=r"x cannot be written: Input/output error$"):
             index.add(OLD) if kind == "add" else Index.build(place, corpus, resume=True)
     if kind == "add":
         index.add(OLD)
     else:
         Index.build(place, corpus, resume=True)
-    assert not (place / "building.json").exists()
+    assert not records(place)
     assert rows(Index.open(place)) == plain([*NEW, *OLD] if kind == "add" else NEW)
 
 

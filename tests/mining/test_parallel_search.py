@@ -16,7 +16,7 @@ from tests.mining.example import triples
 from trubleu.cli import main
 from trubleu.data import Triple
 from trubleu.errors import BadPartitionsError, DataError, TrubleuWarning
-from trubleu.execution import engine
+from trubleu.execution import engine, hashing
 from trubleu.execution.cache import KIND
 from trubleu.files.arrays import ArrayFile
 from trubleu.mining import Index
@@ -162,7 +162,7 @@ def test_what_other_code_found_is_found_again(
     index = Index.open(folder)
     expected = mined(index, keep=tmp_path)
     parts = len(searched)
-    monkeypatch.setattr(search_module, "code_digest", lambda: "other code")
+    monkeypatch.setattr(hashing, "code_digest", lambda: "other code")
     assert mined(index, keep=tmp_path) == expected
     assert len(searched) == 2 * parts
 
@@ -171,7 +171,7 @@ def test_what_is_kept_depends_on_the_floors() -> None:
     (part,) = shard_groups("chat.index", list(listed([1])), 1)
     queries = Queries.of_texts(["a"], ["b"], tokenize="none", lowercase=False)
     contents = {
-        b"".join(search_module._Search(Scoring((), 1), (queries,), (np.array([floor]),), None).content(part))
+        repr(search_module._Search(Scoring((), 1), (queries,), (np.array([floor]),), None).content(part))
         for floor in (0.0, 1.0)
     }
     assert len(contents) == 2

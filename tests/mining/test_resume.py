@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mining.example import files, interrupted, plain, rows, triples, write
+from tests.mining.example import files, interrupted, plain, records, rows, shards, triples, write
 from trubleu.data import Triple, TripleFiles, triple_formats
-from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.errors import CountedWarning, DataError
+from trubleu.execution import hashing
+from trubleu.execution.cache import Cache, Entries
 from trubleu.files import ranges
 from trubleu.mining import Index, manifest, shard, shard_builder
-from trubleu.mining.shard_builder import Made
 from trubleu.text import sacrebleu
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def test_shards_of_other_code_are_not_used(tmp_path: Path, monkeypatch: pytest.M
     def be(version: str) -> None:
         for module in (manifest, shard):
             monkeypatch.setattr(module, "__version__", version)
-        monkeypatch.setattr(shard_builder, "code_digest", lambda: version)
+        monkeypatch.setattr(hashing, "code_digest", lambda: version)
 
     be("0.0.1")
     interrupted(tmp_path / "x", [corpus])
@@ -75,14 +76,14 @@ def test_shards_of_another_model_are_not_used(tmp_path: Path, monkeypatch: pytes
 
 def stopped(place: Path, corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Build an index as far as its first shard."""
-    usual = Made.write
+    usual = Entries.put
 
-    def once(made: Made, path: str, key: bytes) -> None:
-        usual(made, path, key)
+    def once(*arguments: Any, **options: Any) -> None:
+        usual(*arguments, **options)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Made, "write", once)
+        patch.setattr(Entries, "put", once)
         with pytest.raises(KeyboardInterrupt, match=r"continue with --resume"):
             Index.build(place, corpus, shard_triples=10)
 
@@ -92,10 +93,11 @@ def test_columns_that_the_source_was_given(tmp_path: Path, monkeypatch: pytest.M
     corpus.write_bytes(gzip.compress("".join(f"a{row}\tb{row}\n" for row in range(20)).encode()))
     forth, back = (TripleFiles(corpus, columns=columns) for columns in ("message,response", "response,message"))
     stopped(tmp_path / "x", forth, monkeypatch)
-    with pytest.raises(UsageError, match=r"the work began with another --columns; "):
-        Index.build(tmp_path / "x", back, shard_triples=10, resume=True)
-    index = Index.build(tmp_path / "x", forth, shard_triples=10, resume=True)
-    assert [index.triple(row)[1:] for row in (0, 19)] == [("a0", "b0"), ("a19", "b19")]
+    cache = Cache()
+    index = Index.build(tmp_path / "x", back, shard_triples=10, resume=True, cache=cache)
+    assert cache.reused == 0
+    assert [index.triple(row)[1:] for row in (0, 19)] == [("b0", "a0"), ("b19", "a19")]
+    assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", back, shard_triples=10).path)
 
 
 def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
@@ -127,9 +129,15 @@ def test_no_lines_are_read_where_none_are_left(tmp_path: Path) -> None:
     assert list(file.span(0, 2).after(2).lines()) == []
 
 
-def test_how_much_is_kept_at_most(tmp_path: Path) -> None:
+def test_shards_of_other_rows_are_kept_until_the_end(tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", [*triples(20), BAD])
     interrupted(tmp_path / "x", [corpus])
     write(corpus, [*triples(10), *triples(10, 3), BAD])
-    with pytest.raises(DataError, match=r"c\.jsonl:21: .*; up to 40 triples are kept, to continue with --resume"):
+    with pytest.raises(DataError, match=r"c\.jsonl:21: .*; finished shards are kept, to continue with --resume"):
         Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+    assert (len(records(tmp_path / "x")), len(shards(tmp_path / "x"))) == (4, 3)  # one is the same
+    write(corpus, triples(20))
+    cache = Cache()
+    Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, cache=cache)
+    assert cache.reused == 0  # a file of other bytes, whose rows may be others
+    assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus, shard_triples=10).path)

@@ -154,6 +154,13 @@ def test_rows_that_are_passed_over_would_not_have_been_found(many: Many, options
     assert as_list(found_in(many.cut, queries, threads=2, **options)) == expected
 
 
+def test_one_scoring_after_another_on_the_same_shards(many: Many) -> None:
+    queries = [(many.rows[row].message, many.rows[row - 1].response) for row in (5, 700, 12_000)]
+    for b in (1.0, 0.0, 0.75, 1.0):
+        expected = mined(many.rows, queries, str.split, columns=many.columns, b=b)
+        assert as_list(found_in(many.whole, queries, b=b)) == expected
+
+
 def test_the_fast_statement_is_the_plain_one() -> None:
     rows = corpus(60, 3, words=30)
     documents = [row.message.split() for row in rows]

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,11 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mining.example import files, plain, rows, shards, triples, write
+from tests.mining.example import files, plain, records, rows, shards, triples, write
 from trubleu.data import Triple
 from trubleu.errors import BadPartitionsError, CountedWarning, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import Engine, engine
+from trubleu.execution.cache import KIND
 from trubleu.files import ranges
+from trubleu.files.arrays import ArrayFile
 from trubleu.files.ranges import SourceFile
 from trubleu.mining import Index, shard_builder
 from trubleu.mining.shard_builder import Made
@@ -76,6 +79,12 @@ def corpus(tmp_path: Path) -> list[Path]:
         write(folder / "f.jsonl", []),
         write(folder / "g.jsonl", made[233:300]),
     ]
+
+
+def kept_triples(folder: Path) -> int:
+    """Return how many triples the finished shards of an unfinished index have."""
+    shards = [ArrayFile(path, KIND).header["shard"] for path in records(folder)]
+    return sum(shard["triples"] for shard in shards if shard)
 
 
 def sizes(index: Index) -> list[int]:
@@ -217,7 +226,8 @@ def test_a_damaged_file_is_named_and_can_be_left_out(tmp_path: Path, kind: str, 
     assert isinstance(caught.value, BadPartitionsError)
     assert not (tmp_path / "x" / "index.json").exists()
     kept = {"c.jsonl.gz": 25, "c.parquet": 34, "c.jsonl": 49}[kind]  # small compressed files are one part
-    assert f"; {kept} triples are kept" in str(caught.value)
+    assert "; finished shards are kept" in str(caught.value)
+    assert kept_triples(tmp_path / "x") == kept
     warning = {
         "c.jsonl": r"missing or wrong field, skipped: 1",
         "c.jsonl.gz": r"left out 1 of \d+ parts of the corpus: .*c\.jsonl\.gz \(",
@@ -248,8 +258,9 @@ def test_of_a_file_with_a_stretch_that_cannot_be_read_nothing_is_used(
         return usual(self, start, size, packed=packed)
 
     monkeypatch.setattr(SourceFile, "blocks", blocks)
-    with pytest.raises(BadPartitionsError, match=r"b\.jsonl cannot be read: Input/output error; 9 triples are kept"):
+    with pytest.raises(BadPartitionsError, match=r"b\.jsonl cannot be read: Input/output error; finished shards"):
         Index.build(tmp_path / "x", [a, b, c])
+    assert kept_triples(tmp_path / "x") == 9
     with pytest.warns(TrubleuWarning) as warned:
         index = Index.build(tmp_path / "x", [a, b, c], resume=True, skip_bad=True)
     assert [str(each.message) for each in warned] == [
@@ -262,9 +273,10 @@ def test_files_and_rows_that_cannot_be_used(tmp_path: Path) -> None:
     corpus = [write(tmp_path / "a.jsonl", [*triples(25), BAD]), tmp_path / "b.parquet", tmp_path / "c.parquet"]
     for path in corpus[1:]:
         path.write_bytes(b"PAR1")
-    said = r"^3 parts of the corpus cannot be used: .*b\.parquet \(.*c\.parquet \(.*a\.jsonl:26: .*20 triples are"
+    said = r"^3 parts of the corpus cannot be used: .*b\.parquet \(.*c\.parquet \(.*a\.jsonl:26: .*shards are kept"
     with pytest.raises(BadPartitionsError, match=said):
         Index.build(tmp_path / "x", corpus, shard_triples=10)
+    assert kept_triples(tmp_path / "x") == 20
     with pytest.warns(TrubleuWarning) as warned:
         Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, skip_bad=True)
     assert str(warned[0].message).startswith("left out 2 of 3 files altogether: ")
@@ -328,9 +340,11 @@ def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) 
 def test_several_bad_parts_are_all_named(tmp_path: Path, two: Engine) -> None:
     corpus = write(tmp_path / "c.jsonl", [*triples(5), BAD, *triples(15, 2), BAD, *triples(15, 3)])
     with pytest.raises(
-        BadPartitionsError, match=r"2 of 4 partitions .*c\.jsonl:6: .*c\.jsonl:22: .*17 triples are kept"
+        BadPartitionsError,
+        match=r"2 parts of the corpus cannot .*c\.jsonl:6: .*c\.jsonl:22: .*shards are kept",
     ):
         Index.build(tmp_path / "x", corpus, shard_triples=10, engine=two)
+    assert kept_triples(tmp_path / "x") == 17
 
 
 def test_no_engine_can_read_what_is_here_only(tmp_path: Path, two: Engine) -> None:
@@ -416,16 +430,12 @@ def _is_worker(process: int) -> bool:
         return b"spawn_main" in stream.read()
 
 
-def test_records_that_nobody_wrote(tmp_path: Path) -> None:
+def test_records_that_nobody_wrote() -> None:
     made = Made(shard=None, triples=(), bad=1, empty=2, place=(0, 3), rows=3, last=True)
-    path = str(tmp_path / "record.json")
-    made.write(path, b"")
-    assert Made.read(path, b"") == made
+    assert Made.unpack(asdict(made), None) == made
     strange: list[dict[str, Any]] = [
         {"triples": ((0, 5),)}, {"triples": ((0, -1),)}, {"place": (1,)}, {"bad": -1}, {"rows": "3"},
     ]  # fmt: skip
     for change in strange:
-        fields = {name: getattr(made, name) for name in Made.__slots__} | change
-        Made(**fields).write(path, b"")
-        with pytest.raises(DataError, match=r"record\.json was altered or damaged \("):
-            Made.read(path, b"")
+        with pytest.raises((TypeError, ValueError)):
+            Made.unpack(asdict(made) | change, None)

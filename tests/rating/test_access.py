@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx
 import pytest
 
+from tests.rating.load.rig import ServerProcess
 from trubleu.rating import Item, Study, StudyConfig
-from trubleu.rating.simulated_raters import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from tests.rating.test_scheduler import gold_items, people, rate
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.rating import Imported, Item, Study, carry, export_study, import_answers, import_ratings
 from trubleu.rating.audit import audit
-from trubleu.rating.carry import create_and_carry
+from trubleu.rating.carry_over import create_and_carry
 from trubleu.rating.config import example
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def test_a_failing_carry_leaves_nothing_behind(
     items = [stored.item for stored in first.items()]
     url = new_url()
     with monkeypatch.context() as changed:
-        changed.setattr(sys.modules["trubleu.rating.carry"], "take_answers", fail)
+        changed.setattr(sys.modules["trubleu.rating.carry_over"], "take_answers", fail)
         with pytest.raises(DataError, match=r"^no$"):
             create_and_carry(tmp_path / "second", first.config, items, first, store_url=url)
     assert [path.name for path in tmp_path.iterdir()] == [first.folder.name]

@@ -89,7 +89,7 @@ def golds(draw: st.DrawFn, parts: int, points: list[int]) -> Gold:
 
 
 PROLIFIC = st.sampled_from(
-    [False, True, "unverified", Prolific("keys.json"), Prolific(PROLIFIC_KEYS, "5f0c", "rate.example.org")]
+    [False, "unverified", Prolific("keys.json"), Prolific(PROLIFIC_KEYS, "5f0c", "rate.example.org")]
 )
 
 
@@ -187,7 +187,7 @@ gold:
     - {responses: [a, b], accepted: [1, 2]}
 minimum_seconds: 1.5
 lease_minutes: 5
-entry: {links: no, code: blue whale, prolific: true, mturk: true}
+entry: {links: no, code: blue whale, prolific: unverified, mturk: true}
 completion: {code: DONE, url: "https://example.org"}
 most_ratings_per_rater: 50
 pay: {currency: EUR, per_hour: 12, seconds_per_item: 30}
@@ -201,7 +201,7 @@ seed: 7
     assert (practice.accepted, practice.feedback, practice.practice) == (((4, 5), (1, 2)), "Well done.", True)
     assert config.gold.items[0].accepted == ((1, 2), (1, 2))
     assert (config.gold.share, config.minimum_seconds, config.lease_minutes) == (0.25, 1.5, 5)
-    assert config.entry == Entry(links=False, code="blue whale", prolific=True, mturk=True)
+    assert config.entry == Entry(links=False, code="blue whale", prolific="unverified", mturk=True)
     assert config.completion == Completion("DONE", "https://example.org")
     assert (config.most_ratings_per_rater, config.pay, config.seed) == (50, Pay("EUR", 12, 30), 7)
 
@@ -334,7 +334,10 @@ seed: 7
             "gold.rule needs gold items among the tasks, but gold.share is 0; raise it",
         ),
         (HEAD + "entry: {code: 1234567}\n", "study.yaml:3: entry.code must have at least 8 characters"),
-        (HEAD + "entry:\n  links: false\n", "study.yaml:3: entry lets nobody in; set links, prolific or mturk to true"),
+        (
+            HEAD + "entry:\n  links: false\n",
+            "study.yaml:3: entry lets nobody in; set links or mturk to true, or give a code or prolific",
+        ),
         ('kind: pair\ntitle: "a\\0b"\n', "study.yaml:2: title must be without NUL"),
         (HEAD + "completion: {url: 'https://'}\n", "study.yaml:3: completion.url must be an address that begins with "),
         (

@@ -24,9 +24,9 @@ from trubleu.cli import main
 from trubleu.errors import DataError, EndpointError, UsageError
 from trubleu.rating import Imported, Item, Question, Study, StudyConfig, export_study, import_answers
 from trubleu.rating.audit import audit
-from trubleu.rating.carry import carry
+from trubleu.rating.carry_over import carry
 from trubleu.rating.config import Asked, Gold, config_text, example, parse_config
-from trubleu.rating.import_ratings import import_ratings
+from trubleu.rating.imports import import_ratings
 from trubleu.rating.model_rater import ModelOptions, make_prompt, parse_answer, plan_model, rate_with_model
 from trubleu.rating.store.queries import model_scores
 from trubleu.rating.summary import summary

@@ -16,7 +16,7 @@ from trubleu.cli import main
 from trubleu.data import References, weight_from_ratings
 from trubleu.errors import DataError, EndpointError, TrubleuWarning, UsageError
 from trubleu.rating import Item, Question, Study, StudyConfig, export_study
-from trubleu.rating.carry import carry
+from trubleu.rating.carry_over import carry
 from trubleu.rating.export import rated_references
 from trubleu.rating.model_rater import ModelOptions, rate_with_model
 from trubleu.rating.store.queries import model_scores

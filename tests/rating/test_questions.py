@@ -16,7 +16,7 @@ from trubleu.data import Ratings, References, weight_from_ratings
 from trubleu.errors import DataError, UsageError
 from trubleu.rating import Imported, Item, Study, StudyConfig, export_study, import_answers, import_ratings
 from trubleu.rating.audit import audit
-from trubleu.rating.carry import carry
+from trubleu.rating.carry_over import carry
 from trubleu.rating.config import Gold, GoldRule, Question, example
 from trubleu.rating.export import output_ratings, reference_records
 from trubleu.rating.raters import gold_scores

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
+from tests.rating.load.rig import ServerProcess, simulate
 from trubleu.cli import main
 from trubleu.data import Rankings
 from trubleu.errors import DataError, UsageError
@@ -33,7 +34,6 @@ from trubleu.rating.config import Gold, GoldRule, Question, example
 from trubleu.rating.items import competition_ranks
 from trubleu.rating.raters import gold_scores
 from trubleu.rating.scheduler import arranged, shown_order
-from trubleu.rating.simulated_raters import ServerProcess, simulate
 from trubleu.rating.summary import summary
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ class Scene(NamedTuple):
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    entry = Entry(code="open sesame", prolific=True, mturk=True)
+    entry = Entry(code="open sesame", prolific="unverified", mturk=True)
     config = StudyConfig("Test", "pair", entry=entry, consent="ok?", raters=1000)
     items = [Item(f"i{n}", ("a", "b"), systems=("A", "B")) for n in range(50)]
     with Study.create(tmp_path_factory.mktemp("fuzz") / "study", config, items) as study:

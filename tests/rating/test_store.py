@@ -71,8 +71,11 @@ def test_the_log_in_postgresql_cannot_be_emptied_either(make: Make) -> None:
             f"has tables of version {SCHEMA + 1}, and this TruBLEU reads version {SCHEMA}; update TruBLEU",
         ),
         (
-            "0",
-            f"has tables of version 0, and this TruBLEU reads version {SCHEMA}; finish the study with the TruBLEU",
+            str(SCHEMA - 1),
+            (
+                f"has tables of version {SCHEMA - 1}, and this TruBLEU reads version {SCHEMA}; export its ratings with "
+                "the TruBLEU that made it, and trubleu rate import them into a new study"
+            ),
         ),
         ("x", "does not say which version its tables have; restore it from a backup"),
     ],
@@ -80,9 +83,19 @@ def test_the_log_in_postgresql_cannot_be_emptied_either(make: Make) -> None:
 def test_other_versions_are_refused(make: Make, version: str, message: str) -> None:
     study = make(1)
     study.store.put("schema", version)
-    with pytest.raises(DataError) as raised:
-        Study.open(study.folder)
-    assert message in str(raised.value)
+    for copy in (False, True):
+        with pytest.raises(DataError) as raised:
+            Study.open(study.folder, copy=copy)
+        assert str(raised.value) == f"{study.store.name} {message}"
+    assert study.store.get("schema") == version
+
+
+def test_an_entry_without_a_hash_is_refused(make: Make) -> None:
+    study = make(1)
+    add = text("INSERT INTO log (at, kind) VALUES (1, 'joined')")
+    with pytest.raises(StoreError, match=r"NOT NULL constraint failed: log\.mac|violates not-null"):
+        study.store.write(lambda connection: connection.execute(add))
+    assert study.log() == []
 
 
 def test_what_is_no_study_is_refused(tmp_path: Path, make: Make) -> None:

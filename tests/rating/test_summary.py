@@ -14,7 +14,7 @@ import sqlalchemy
 from tests.oracles import agreement as oracle
 from trubleu.data import weight_from_ratings
 from trubleu.rating import Imported, Item, Study, StudyConfig, import_answers
-from trubleu.rating.carry import carry
+from trubleu.rating.carry_over import carry
 from trubleu.rating.config import Gold, example
 from trubleu.rating.summary import HOUR, summary
 from trubleu.stats import krippendorff_alpha

@@ -67,7 +67,7 @@ def test_tables_that_are_no_longer_needed_are_removed(store: Store, tmp_path: Pa
         pl.DataFrame({"text": [f"text {number}"] * 4}).write_parquet(tmp_path / "part")
         store.put(f"s/{number}.parquet", (tmp_path / "part").read_bytes())
     (tmp_path / "r").write_text("a text\n" * 12)
-    files = LineStream.open([tmp_path / "r"], [], {"s": store.address("s")})
+    files = LineStream(references=[tmp_path / "r"], weights=[], systems={"s": store.address("s")}).counted()
     held: list[set[str]] = []
     there = store.address("s/")
     for lines in files.ranges(4):
@@ -95,7 +95,7 @@ def test_a_file_that_was_written_to_is_refused(store: Store) -> None:
 
 def test_folders_that_may_not_be_written_are_refused_first(store: Store, tmp_path: Path) -> None:
     (tmp_path / "r").write_text("a b\n")
-    files = LineStream.open([tmp_path / "r"], [], {"s": tmp_path / "r"})
+    files = LineStream(references=[tmp_path / "r"], weights=[], systems={"s": tmp_path / "r"}).counted()
     store.denied = {"POST", "PUT"}
     for option in ("keep", "segments_to"):
         with engine("local") as here, pytest.raises(DataError, match=r"^s3://\S+ may not be written"):

@@ -12,11 +12,11 @@ import pytest
 import trubleu
 from trubleu.data import References
 from trubleu.explain import compare_systems, explain
-from trubleu.render import comparison_page, render_comparison_page
+from trubleu.render import comparison as rendering
+from trubleu.render import render_comparison_page
 from trubleu.render.charts import histogram_chart
-from trubleu.render.comparison import marked_pair, render_comparison, verdict
-from trubleu.render.comparison_page import segments_json, spans
-from trubleu.render.explanation_text import conclusion
+from trubleu.render.comparison import marked_pair, render_comparison, segments_json, spans, verdict
+from trubleu.render.explanations import conclusion
 from trubleu.scoring import Sampling
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_a_metric_that_does_not_explain_itself() -> None:
 def test_what_is_too_large_keeps_the_segments_that_differ_most(monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = compared()
     whole = len(segments_json(comparison, 2)[0])
-    monkeypatch.setattr(comparison_page, "MOST_BYTES", whole // 2)
+    monkeypatch.setattr(rendering, "MOST_BYTES", whole // 2)
     text, held = segments_json(comparison, 2)
     assert 0 < held < 4
     kept = [segment[0] for segment in json.loads(text)["segments"]]

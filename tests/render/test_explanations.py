@@ -19,8 +19,8 @@ from trubleu.data import References
 from trubleu.errors import MissingExtraError
 from trubleu.explain import Explanation, explain
 from trubleu.render import render_explanation_json, render_explanation_page, render_explanation_text
-from trubleu.render.explanation_page import STEPS, load_page_templates, page_style
-from trubleu.render.explanation_text import runs
+from trubleu.render.explanations import STEPS, runs
+from trubleu.render.pages import load_page_templates, page_style
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & <img src=x onerror=alert(2)> </style>"
 

@@ -25,7 +25,7 @@ from trubleu.data import Ratings
 from trubleu.errors import MissingExtraError, TrubleuWarning, UsageError
 from trubleu.judge import Protocol, judge_pairs
 from trubleu.judge.pairs.results import Measure, PairsReport, SweepRow
-from trubleu.render import explanation_page as explain_page
+from trubleu.render import pages
 from trubleu.render.charts import (
     DARK,
     HEIGHT,
@@ -271,7 +271,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize(("colours", "paper"), [(LIGHT, "#ffffff"), (DARK, "#17171b")])
 def test_lines_stand_out_from_the_page(colours: tuple[str, ...], paper: str) -> None:
     """WCAG 2 asks for a contrast of 3 for what is drawn."""
-    assert f"--paper: {'#fff' if paper == '#ffffff' else paper};" in explain_page.page_style()
+    assert f"--paper: {'#fff' if paper == '#ffffff' else paper};" in pages.page_style()
     for colour in colours:
         light, dark = sorted((luminance(colour), luminance(paper)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3, colour
@@ -482,7 +482,7 @@ def test_two_hundred_observations_make_a_page_of_sensible_size() -> None:
 
 
 def test_without_jinja_the_command_is_named(report: PairsReport, monkeypatch: pytest.MonkeyPatch) -> None:
-    explain_page.load_page_templates.cache_clear()
+    pages.load_page_templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"a page in HTML needs the package jinja2"):
         render_judge_page(report)

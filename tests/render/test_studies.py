@@ -8,19 +8,12 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.simulated.coverage import CoverageStudy, coverage_study, render_coverage
+from benchmarks.simulated.order import OrderStudy, order_study, render_order
 from tests.simulate.studies.made import MeanOfNumbers, numbers_pool, scored_by
-from trubleu.render.studies import render_coverage, render_order, render_power
+from trubleu.render.studies import render_power
 from trubleu.render.tables import FORMATS
-from trubleu.simulate.studies import (
-    CoverageStudy,
-    Draws,
-    OrderStudy,
-    Pool,
-    PowerStudy,
-    coverage_study,
-    order_study,
-    power_study,
-)
+from trubleu.simulate.studies import Draws, Pool, PowerStudy, power_study
 
 
 @pytest.fixture

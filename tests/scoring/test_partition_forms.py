@@ -108,7 +108,7 @@ def test_a_wrong_line_of_a_folder_is_named_with_its_file(tmp_path: Path, capsys:
     assert error.startswith("trubleu: ")
     assert "part-00001.txt:2: byte 2 (0xff) is not valid UTF-8" in error
     (s / "part-00001.txt").unlink()
-    assert f"{s} has 50 lines but {tmp_path / 'r'} has 90 segments" in run(capsys, "--ref", tmp_path / "r", s)[2]
+    assert f"{s} has 50 lines but {tmp_path / 'r'} has 90; every file" in run(capsys, "--ref", tmp_path / "r", s)[2]
 
 
 # Records

@@ -15,7 +15,7 @@ import pytest
 from tests.scoring.corpora import SAMPLING, make_metrics, whole, write
 from trubleu import cli
 from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
-from trubleu.execution import engine
+from trubleu.execution import engine, hashing
 from trubleu.execution.cache import Cache
 from trubleu.metrics import Bleu
 from trubleu.metrics.registry import metrics_by_name
@@ -181,7 +181,7 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "t").write_text("".join(f"{line}\n" for line in [*lines[:45], "c c c", *lines[46:]]))
     assert again() == (whole(files), ["lines 41 to 60"])
     with monkeypatch.context() as patch:
-        patch.setattr(partitions, "code_digest", lambda: "other code")
+        patch.setattr(hashing, "code_digest", lambda: "other code")
         assert len(again()[1]) == 5
     with pytest.raises(UsageError, match="scores of segments are kept in files only"):
         score_files(files, make_metrics, two, segments=True, keep=kept)
@@ -249,7 +249,7 @@ def test_warnings_of_all_ranges_add_up(tmp_path: Path, two: Engine) -> None:
 def test_files_must_fit(tmp_path: Path, two: Engine) -> None:
     files = write(tmp_path, 10)
     (tmp_path / "s").write_text("a\n" * 9)
-    with pytest.raises(DataError, match=r"s has 9 lines but .*r has 10 segments"):
+    with pytest.raises(DataError, match=r"s has 9 lines but .*r has 10; every file"):
         score_files(files, make_metrics, two)
 
 

@@ -202,8 +202,14 @@ def test_the_command_tells_what_it_made_and_what_comes_next(run: Run, tmp_path: 
     assert left_over(tmp_path / "w/outputs") == sorted(f"{name}.txt" for name in names)
     assert "skill:0.85" in out
     steps = [line.split() for line in out.splitlines() if line.startswith("  trubleu ")]
-    assert [step[1:3] for step in steps] == [["mine", "index"], ["mine", "run"], ["rate", "new"], ["rate", "simulate"]]
-    for step in steps[:3]:
+    assert [step[1:3] for step in steps] == [
+        ["mine", "index"],
+        ["mine", "run"],
+        ["rate", "new"],
+        ["simulate", "ratings"],
+        ["rate", "import"],
+    ]
+    for step in steps:
         assert main(step[1:]) == 0
     assert read_world(tmp_path / "w") == World(seed=8)
 

@@ -14,9 +14,9 @@ from nlpstats.correlations import permutation_test
 from scipy import stats as scipy_stats
 
 from trubleu.errors import UsageError
-from trubleu.stats import permutation_of_metrics
+from trubleu.stats import permutation_of_metrics, williams_test
 from trubleu.stats.bootstrap import percentile_interval
-from trubleu.stats.meta_evaluation import OutputPairs
+from trubleu.stats.meta_evaluation import TAUS, OutputPairs
 from trubleu.stats.metric_tests import (
     CALIBRATED,
     SEGMENT_MEASURES,
@@ -46,6 +46,12 @@ def example(seed: int, metrics: int = 3, systems: int = 6, items: int = 30, gaps
     scores = people + noise * random.normal(size=(metrics, systems, items))
     people[random.random(people.shape) < gaps] = np.nan
     return MetaEvaluation(people, scores)
+
+
+def fits(measure: str, test: str) -> bool:
+    if test == "williams":
+        return measure in ("pearson", "pearson-pooled")
+    return (measure, test) != (CALIBRATED, "perm-system")
 
 
 MEASURES = [("segment", each) for each in SEGMENT_MEASURES] + [("system", each) for each in SYSTEM_MEASURES]
@@ -92,7 +98,7 @@ def test_calibrated_accuracy_swaps_pairs_or_items(test: Test) -> None:
 @pytest.mark.parametrize(("level", "measure"), MEASURES)
 @pytest.mark.parametrize("test", TESTS)
 def test_equal_metrics_are_not_told_apart(level: str, measure: str, test: Test) -> None:
-    if measure == CALIBRATED and test == "perm-system":
+    if not fits(measure, test):
         return
     data = example(3, metrics=1)
     twice = MetaEvaluation(data.people, np.concatenate([data.scores, data.scores * 2 + 1]))
@@ -104,14 +110,40 @@ def test_equal_metrics_are_not_told_apart(level: str, measure: str, test: Test) 
 @settings(max_examples=20)
 @given(st.integers(0, 1000), st.sampled_from(MEASURES), st.sampled_from(TESTS))
 def test_p_values_are_shares(seed: int, of: tuple[str, str], test: Test) -> None:
-    if of[1] == CALIBRATED and test == "perm-system":
+    if not fits(of[1], test):
         return
     found = example(seed, systems=5, items=6).differences(*of, test, trials=20, seed=seed)
-    assert all(1 / 21 - 1e-12 <= p <= 1 or math.isnan(p) for p in found.p.tolist())
+    least = 0.0 if test == "williams" else 1 / 21 - 1e-12
+    assert all(least <= p <= 1 or math.isnan(p) for p in found.p.tolist())
+
+
+@pytest.mark.parametrize(("level", "measure"), [("segment", "pearson-pooled"), ("system", "pearson")])
+def test_williams_test_is_that_of_the_points(level: str, measure: str) -> None:
+    data = example(5)
+    assert data.people is not None
+    there = np.isfinite(data.people)
+    points = [each[there] for each in (data.people, *data.scores)]
+    if level == "system":
+        points = [np.where(there, each, 0.0).sum(axis=1) / there.sum(axis=1) for each in (data.people, *data.scores)]
+    people, *scores = points
+    found = data.differences(level, measure, "williams", trials=1, seed=1)
+    for number, (a, b) in enumerate(zip(*metric_pairs(3), strict=True)):
+        x, y, between = (
+            float(scipy_stats.pearsonr(*each).statistic)
+            for each in ((scores[a], people), (scores[b], people), (scores[a], scores[b]))
+        )
+        test = williams_test(x, y, between, len(people))
+        assert found.p[number] == pytest.approx(test.p)
+        assert found.observed[number] / found.spread[number] == pytest.approx(test.t)
+
+
+def test_few_points_have_no_williams_test() -> None:
+    three = MetaEvaluation(np.array([[1.0, 2.0, 4.0]]), np.array([[[1.0, 3.0, 2.0]], [[2.0, 1.0, 3.0]]]))
+    assert np.isnan(three.differences("segment", "pearson-pooled", "williams", trials=1, seed=1).p).all()
 
 
 @pytest.mark.parametrize("draw", ["segments", "systems", "both"])
-@pytest.mark.parametrize("measure", [CALIBRATED, "acc-eq", "kendall-item", "pearson-pooled"])
+@pytest.mark.parametrize("measure", [CALIBRATED, "acc-eq", "kendall-item", "pearson-pooled", "tau-hties"])
 def test_a_replicate_is_the_measure_of_drawn_data(draw: str, measure: str) -> None:
     data = example(4)
     assert data.people is not None
@@ -119,11 +151,35 @@ def test_a_replicate_is_the_measure_of_drawn_data(draw: str, measure: str) -> No
     random = np.random.default_rng(11)
     systems, items = data.people.shape
     for replicate in found:
-        rows = random.integers(systems, size=systems) if draw != "segments" else np.arange(systems)
+        rows: NDArray[np.int64] = np.arange(systems)
+        if draw != "segments":
+            rows = np.asarray(random.integers(systems, size=systems))
         columns = random.integers(items, size=items) if draw != "systems" else np.arange(items)
-        part = MetaEvaluation(data.people[rows][:, columns], data.scores[:, rows][:, :, columns])
+        people, scores = data.people[rows][:, columns], data.scores[:, rows][:, :, columns]
+        pairs = [
+            (item, np.sign(people[a, item] - people[b, item]), *(scores[:, a, item] - scores[:, b, item]))
+            for item in range(items)
+            for a in range(systems)
+            for b in range(a)
+            if rows[a] != rows[b] and np.isfinite(people[[a, b], item]).all()  # none with itself
+        ]
+        item, better, *differences = (np.array(each) for each in zip(*pairs, strict=True))
+        part = MetaEvaluation(people, scores, OutputPairs(item, better.astype(np.int8), np.stack(differences)))
         wanted = part.pairs.accuracy(data.epsilon) if measure == CALIBRATED else part.values("segment", measure).value
         assert replicate.tolist() == pytest.approx(wanted.tolist())
+
+
+@pytest.mark.parametrize(("level", "measure"), [of for of in MEASURES if "acc" in of[1] or of[1] in TAUS])
+def test_systems_that_are_drawn_twice_do_not_make_a_metric_better(level: str, measure: str) -> None:
+    """Every pair of systems is drawn as often as any other, so the mean of replicates is the value itself."""
+    random = np.random.default_rng(3)
+    data = MetaEvaluation(random.integers(1, 6, (5, 30)).astype(float), random.normal(size=(2, 5, 30)))  # nobody agrees
+    found = data.replicates(level, measure, "systems", 1500, 5)
+    assert np.nanmean(found, axis=0).tolist() == pytest.approx(data._compared(level, measure).tolist(), abs=0.02)
+    if level == "system":
+        random = np.random.default_rng(5)
+        few = [len(set(random.integers(5, size=5).tolist())) < 3 for _ in range(1500)]
+        assert np.isnan(found[:, 0]).tolist() == few
 
 
 def test_intervals_of_soft_accuracy_hold_what_such_studies_give_on_average() -> None:

@@ -79,9 +79,10 @@ def test_blocks_are_never_empty(count: int) -> None:
 def test_blocks_start_above_a_million_segments() -> None:
     assert (BLOCK_THRESHOLD, BLOCK_COUNT) == (1_000_000, 10_000)
     segments = np.ones((BLOCK_THRESHOLD + 1, 1))
-    assert sample.units(segments[:-1])[1] == 0
-    rows, number = sample.units(segments)
-    assert (rows.shape, number, rows.sum()) == ((BLOCK_COUNT, 1), BLOCK_COUNT, BLOCK_THRESHOLD + 1)
+    assert sample.Sample.of(segments[:-1], "a").blocks == 0
+    found = sample.Sample.of(segments, "a")
+    assert (found.rows.shape, found.blocks) == ((BLOCK_COUNT, 1), BLOCK_COUNT)
+    assert found.rows.sum() == BLOCK_THRESHOLD + 1
 
 
 def test_blocks_are_resampled_in_place_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -333,5 +333,5 @@ def test_neighbours_of_nothing(options: dict[str, Any], message: str) -> None:
 
 
 def test_functions_have_no_list_of_ngrams() -> None:
-    with pytest.raises(UsageError, match="has a vector for any n-gram and no list of them; say what to look among"):
+    with pytest.raises(UsageError, match=r"has a vector for any n-gram and no list of them; give some \(--among\)"):
         nearest(CallableSource(lambda ngrams: np.ones((len(ngrams), 2)), name="ones"), "a")

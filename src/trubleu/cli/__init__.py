@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tomllib
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from os.path import exists
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -28,39 +30,6 @@ COMMANDS: Final = (
 """Modules of the commands, in the order of ``--help``."""
 
 METRIC_FLAGS: Final = ("-m", "--metric", "--metrics")
-
-SACREBLEU_OPTIONS: Final = {
-    "--smooth-method": "--smoothing",
-    "--smooth-value": "--smoothing-value",
-    "--smooth": "--smoothing",
-    "--sentence-level": "--segments",
-    "-sl": "--segments",
-    "--paired-bs": "--test",
-    "--paired-ar": "--test --method randomisation",
-    "--paired-bs-n": "--resamples",
-    "--paired-ar-n": "--resamples",
-    "--confidence-n": "--resamples",
-    "-par": "--threads",
-    "--paired-jobs": "--threads",
-    "--chrf-word-order": "-m chrf++, or word_order in brackets: -m 'chrf[word_order=2]'",
-    "--chrf-char-order": "char_order in brackets: -m 'chrf[char_order=6]'",
-    "--chrf-beta": "beta in brackets: -m 'chrf[beta=2]'",
-    "--chrf-lowercase": "lowercase in brackets: -m 'chrf[lowercase=true]'",
-    "--chrf-whitespace": "whitespace in brackets: -m 'chrf[whitespace=true]'",
-    "--ter-case-sensitive": "case_sensitive in brackets: -m 'ter[case_sensitive=true]'",
-    "--ter-normalized": "normalized in brackets: -m 'ter[normalized=true]'",
-    "--ter-no-punct": "no_punct in brackets: -m 'ter[no_punct=true]'",
-    "--ter-asian-support": "asian_support in brackets: -m 'ter[asian_support=true]'",
-    "-t": "a file that you give with --ref, as test sets are not downloaded",
-    "--test-set": "a file that you give with --ref, as test sets are not downloaded",
-    "-l": "a file that you give with --ref, as test sets are not downloaded",
-    "--language-pair": "a file that you give with --ref, as test sets are not downloaded",
-    "--num-refs": "one --ref for each reference",
-    "-nr": "one --ref for each reference",
-    "-e": "not needed: files are read as UTF-8",
-    "--encoding": "not needed: files are read as UTF-8",
-}
-"""sacreBLEU options and their TruBLEU equivalents."""
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -119,9 +88,11 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if not given:
         parser.print_help()
         parser.exit()
-    for argument in given if given[0] in ("score", "compare") else ():
-        if (name := argument.partition("=")[0]) in SACREBLEU_OPTIONS:
-            parser.error(f"there is no option {name}; sacreBLEU's {name} is {SACREBLEU_OPTIONS[name]} here")
+    if given[0] in ("score", "compare"):
+        theirs = tomllib.loads(Path(__file__).with_name("sacrebleu.toml").read_text(encoding="utf-8"))
+        for name in (argument.partition("=")[0] for argument in given):
+            if name in theirs:
+                parser.error(f"there is no option {name}; sacreBLEU's {name} is {theirs[name]} here")
     options, left = parser.parse_known_args(_joined(given))
     files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
     if unknown := [argument for argument in left if argument not in files]:

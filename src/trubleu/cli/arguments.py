@@ -166,17 +166,9 @@ def sampling(group: Options, resamples: int = 10_000, what: str = "number of res
     option(group, "--seed", "N", "random seed", 12345)
 
 
-def paired_test(group: Options, dest: str = "method") -> None:
+def paired_test(group: Options) -> None:
     """Add the choice of the paired test."""
-    option(
-        group,
-        "--method",
-        "NAME",
-        "the paired test: bootstrap (default) or randomisation",
-        "bootstrap",
-        dest=dest,
-        choices=("bootstrap", "randomisation"),
-    )
+    choice(group, "--method", ("bootstrap", "randomisation"), "the paired test: ")
 
 
 _SHORT: Final = {"tokenize": " -tok", "smoothing": " -s", "smoothing_value": " -sv"}  # as in sacreBLEU

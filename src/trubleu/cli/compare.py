@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
             steps=bars.stage,
         )
         if page:
-            from trubleu.render.comparison_page import render_comparison_page
+            from trubleu.render.comparison import render_comparison_page
 
             write_output(options, render_comparison_page(comparison, options.digits, steps=bars.stage))
             return

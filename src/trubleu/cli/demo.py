@@ -21,36 +21,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-SCRIPT: Final = """\
-# Make up a world: conversations, messages to answer, five systems that answer them
-trubleu simulate world world --segments {segments} --seed {seed} \\
-    --system strong=skill:0.9 --system fair=skill:0.5 --system weak=skill:0.2 --system dull --system parrot
-
-# Mine candidate references: what others answered to similar messages, and bad ones for contrast
-trubleu mine index world/corpus.jsonl --out index
-trubleu mine run index --seeds world/seeds.jsonl --top 5 --random 1 --seed {seed} --out candidates.jsonl
-
-# Rate the candidates: simulated raters use the web pages; their ratings become weights from -1 to +1
-trubleu rate new study --from candidates.jsonl --raters {raters}
-trubleu rate simulate study --world world --raters {raters} --seed {seed}
-trubleu rate export study --as references --out references.jsonl
-
-# Rate the systems: other raters see the outputs of two systems at a time
-trubleu rate new pairs --kind pair --from world/seeds.jsonl --outputs world/outputs/*.txt --raters {raters}
-trubleu rate simulate pairs --world world --raters {raters} --seed {next_seed}
-trubleu rate export pairs --as ratings --out ratings.csv
-
-# Score the systems
-trubleu score --refs references.jsonl world/outputs/*.txt --no-positive skip --ci
-
-# Judge the metrics: how well do their scores agree with the ratings?
-trubleu judge pairs --refs references.jsonl --ratings ratings.csv world/outputs/*.txt \\
-    --unit {unit} --condition all --sweeps none --report report.html --out judge.txt
-"""
+SCRIPT: Final = Path(__file__).with_suffix(".sh").read_text("utf-8")
+"""The commands; {names} in braces are options of the demo."""
 
 MADE: Final = (
-    "world", "index", "candidates.jsonl", "study", "references.jsonl", "pairs", "ratings.csv", "judge.txt",
-    "report.html",
+    "world", "index", "candidates.jsonl", "study", "study.csv", "references.jsonl", "pairs", "pairs.csv",
+    "ratings.csv", "judge.txt", "report.html",
 )  # fmt: skip
 """Files that the script creates; removed before it runs again."""
 
@@ -78,10 +54,10 @@ def add_parser(commands: add.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the whole workflow on simulated data, in about a minute.
+    """Run the whole workflow on simulated data, in seconds.
 
     Generate conversations, mine references, let simulated raters rate them, score five systems, judge the metrics and
-    write a report, in about a minute. Each command is printed before it runs.
+    write a report. Each command is printed before it runs.
 
     Examples
     --------

@@ -109,14 +109,9 @@ def _choose(
 
 
 def _render(explanations: Mapping[str, Sequence[AnyExplanation]], options: argparse.Namespace) -> str:
-    if options.format == "html":
-        from trubleu.render.explanation_page import render_explanation_page
+    from trubleu import render
 
-        return render_explanation_page(explanations, options.digits)
     if options.format == "json":
-        from trubleu.render.explanation_text import render_explanation_json
-
-        return render_explanation_json(explanations)
-    from trubleu.render.explanation_text import render_explanation_text
-
-    return render_explanation_text(explanations, options.digits)
+        return render.render_explanation_json(explanations)
+    show = render.render_explanation_page if options.format == "html" else render.render_explanation_text
+    return show(explanations, options.digits)

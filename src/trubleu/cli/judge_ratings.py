@@ -37,6 +37,8 @@ def add_ratings_parser(protocols: add.Commands) -> None:
     people = parser.add_argument_group("human judgements")
     about = "ratings or rankings of outputs, if they are not the first argument"
     add.option(people, "--ratings", "FILE", about)
+    about = "official scores of systems, one NAME SCORE per line, to compare with scores of whole corpora"
+    add.option(people, "--human", "FILE", about)
     add_rating_options(people, without=True)
     add_score_options(people)
     _add_protocol_options(parser)
@@ -48,7 +50,7 @@ def add_ratings_parser(protocols: add.Commands) -> None:
 def add_sets_parser(protocols: add.Commands) -> None:
     """Add ``judge sets``."""
     parser = add.command(protocols, "sets", run_sets)
-    parser.set_defaults(weight=None, source=None)
+    parser.set_defaults(weight=None, source=None, human=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
     add_rating_options(parser.add_argument_group("human judgements"), without=True)
@@ -67,26 +69,12 @@ def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False
     add.choice(people, "--repeated-ratings", rules, "a rater's second rating of the same output: ", "RULE")
 
 
-def add_score_options(
-    group: argparse._ArgumentGroup, scores: str = "segment scores of other metrics: .seg.score, CSV or TSV"
-) -> None:
+def add_score_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of score files."""
-    add.several(group, "--scores", "FILE", scores)
+    add.several(group, "--scores", "FILE", "segment scores of other metrics: .seg.score, CSV or TSV")
     add.several(group, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
     add.option(group, "--language-pair", "NAME", "the language pair, if files have several")
     add.option(group, "--testset", "NAME", "the test set, if files of scores have several")
-
-
-def add_draw_options(
-    group: argparse._ArgumentGroup, resamples: str, resample: str | None = None, *, ratings: bool = False
-) -> None:
-    """Add the options of intervals; the resampled unit is one of them if it has a default."""
-    if resample is not None:
-        about = f"what to resample for intervals: segments, systems or both (default: {resample})"
-        about += "; or ratings: segments and the raters of references" * ratings
-        choices = ("segments", "systems", "both", *(("ratings",) if ratings else ()))
-        add.option(group, "--resample", "WHAT", about, resample, choices=choices)
-    add.sampling(group, 1000, resamples)
 
 
 def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +83,12 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     add.option(drawn, "--system-measure", "NAME", "system-level measure to test (default: soft-pairwise-accuracy)")
     add.option(drawn, "--test", "NAME", "test between metrics", "perm-input")
     add.option(drawn, "--trials", "N", "trials of the test (default: 1000, or 50 per pair of metrics)", type=int)
-    add_draw_options(drawn, "bootstrap replicates of intervals", "segments", ratings=True)
+    about = "ranked systems with the same text: expanded (default), or collapsed into one"
+    add.option(drawn, "--identical", "HOW", about, "expanded", choices=("expanded", "collapsed"))
+    about = "what to resample for intervals: segments (default), systems or both; or ratings: segments and the raters "
+    about += "of references"
+    add.option(drawn, "--resample", "WHAT", about, "segments", choices=("segments", "systems", "both", "ratings"))
+    add.sampling(drawn, 1000, "bootstrap replicates of intervals")
 
 
 def run_ratings(options: argparse.Namespace) -> None:
@@ -109,23 +102,27 @@ def run_ratings(options: argparse.Namespace) -> None:
     trubleu judge ratings SET --format html --out page.html
     trubleu judge ratings ratings.csv --refs refs.jsonl A.txt B.txt C.txt
     trubleu judge ratings ratings.csv --scores metrics.csv --lower-is-better ter
-    trubleu judge ratings rankings.csv --ref ref.en systems/*.de-en
+    trubleu judge ratings rankings.csv --ref ref.en systems/*.de-en --segment-measure tau-wmt14 --human official.txt
 
     Notes
     -----
-    segment-level measures: acc-eq-calibrated, acc-eq, and COEFFICIENT-GROUPING with pearson, spearman, kendall (τ-b) or
-    kendall-c (τ-c) and pooled, item or system. System-level measures: soft-pairwise-accuracy, pairwise-accuracy,
-    pearson, spearman, kendall. Tests: perm-input (default), perm-both, perm-system, bootstrap-segments, -systems,
-    -both.
+    segment-level measures: acc-eq-calibrated, acc-eq, tau-wmt12, tau-wmt13, tau-wmt14, tau-hties, and
+    COEFFICIENT-GROUPING with pearson, spearman, kendall (τ-b) or kendall-c (τ-c) and pooled, item or system.
+    System-level measures: soft-pairwise-accuracy, pairwise-accuracy, pearson, spearman, kendall. Tests: perm-input
+    (default), perm-both, perm-system, bootstrap-segments, -systems, -both, williams.
     """
+    from trubleu.render.judge_ratings import render_ratings, render_ratings_page
+
     _check(options)
-    named = options.ratings
     if options.ratings is None:
         options.ratings = _first(options)
     with Bars(quiet=options.quiet) as bars:
-        name = options.set_name or base_name(named or options.ratings)
+        name = options.set_name or base_name(options.ratings or options.human)
         report = _judged(options, name, bars)
-        write_output(options, _rendered(report, options))
+    if options.format == "html":
+        write_output(options, render_ratings_page(report, options.digits))
+    else:
+        write_output(options, render_ratings(report, options.format, options.digits, all_pairs=options.all_pairs))
 
 
 def run_sets(options: argparse.Namespace) -> None:
@@ -186,14 +183,22 @@ def _check(options: argparse.Namespace) -> None:
     from trubleu.stats.metric_tests import check_test
 
     check_output(options)
-    check_test("segment", options.segment_measure or "acc-eq", options.test)
-    check_test("system", options.system_measure or "pearson", options.test)
+    for level, measure in (("segment", options.segment_measure), ("system", options.system_measure)):
+        check_test(level, measure or ("pearson-pooled" if level == "segment" else "pearson"), "perm-input")
+    check_test("system", "pearson", options.test)
     if options.metric:
         build_metrics(options)
 
 
-def _first(options: argparse.Namespace) -> str:
-    """Remove the ratings file from the operands and return it."""
+def _first(options: argparse.Namespace) -> str | None:
+    """Remove the ratings file from the operands and return it; with ``--human`` there may be none."""
+    from trubleu.data import parse_system
+    from trubleu.data.rankings import titles_of
+
+    if options.human is not None:
+        titles = titles_of(parse_system(options.systems[0])[1]) if options.systems else set()
+        if not {"system", "score"} <= titles and "system1rank" not in titles:
+            return None
     if not options.systems:
         raise UsageError("there is nothing to judge by; give a set made by trubleu import, or a file of ratings")
     first: str = options.systems.pop(0)
@@ -201,6 +206,7 @@ def _first(options: argparse.Namespace) -> str:
 
 
 def _judged(options: argparse.Namespace, name: str, bars: Bars) -> RatingsReport:
+    from trubleu.data import read_official_scores
     from trubleu.judge import judge_ratings
 
     opinions = _opinions(options)
@@ -214,35 +220,44 @@ def _judged(options: argparse.Namespace, name: str, bars: Bars) -> RatingsReport
         references,
         opinions,
         metrics,
+        human=None if options.human is None else read_official_scores(options.human),
         scores=read_scores(options, "testset", "lower_is_better"),
         lower_is_better=options.lower_is_better or (),
         name=name,
         without=options.without or (),
-        **picked(options, "segment_measure system_measure test trials resample resamples confidence seed threads"),
+        **picked(
+            options, "identical segment_measure system_measure test trials resample resamples confidence seed threads"
+        ),
         steps=bars.stage,
     )
 
 
-def _opinions(options: argparse.Namespace) -> Ratings | Rankings:
+def _opinions(options: argparse.Namespace) -> Ratings | Rankings | None:
+    """Read ratings or rankings; with ``--human`` there may be neither."""
     from trubleu.data import Rankings
     from trubleu.data.rankings import is_rankings
 
-    if is_rankings(options.ratings):
+    ranked = options.ratings is not None and is_rankings(options.ratings)
+    if ranked or options.ratings is None:
+        why = f"but {options.ratings} has rankings" if ranked else "and there are none"
         given = {"aspect": options.aspect, "scale": options.scale, "repeated-ratings": options.repeated_ratings}
         for name, value in given.items():
             if value not in (None, "refuse"):
-                raise UsageError(f"--{name} is about ratings, but {options.ratings} has rankings; leave it out")
-        rankings = Rankings.read(options.ratings)
-        return rankings if options.language_pair is None else rankings.select(options.language_pair)
-    if options.language_pair is not None and not options.scores:
+                raise UsageError(f"--{name} is about ratings, {why}; leave it out")
+    if options.language_pair is not None and not ranked and not options.scores:
         raise UsageError("--language-pair changes nothing without rankings or --scores; leave it out")
-    return read_ratings(options)
+    if not ranked:
+        return None if options.ratings is None else read_ratings(options)
+    rankings = Rankings.read(options.ratings)
+    # With one language pair, scores may call it something else.
+    of_scores = options.scores and len(rankings.language_pairs) == 1
+    return rankings if options.language_pair is None or of_scores else rankings.select(options.language_pair)
 
 
 def read_ratings(options: argparse.Namespace) -> Ratings:
     """Read the file of ``--ratings``."""
     from trubleu.data import Ratings
-    from trubleu.data.rating_files import FIELDS
+    from trubleu.data.ratings import FIELDS
     from trubleu.data.weights import parse_scale
 
     return Ratings.read(
@@ -276,11 +291,3 @@ def read_scores(options: argparse.Namespace, *about_scores: str) -> list[Segment
             raise UsageError(f"--{name.replace('_', '-')} changes nothing without --scores; leave it out")
     found = [SegmentScores.read(path) for path in options.scores or ()]
     return [each.select(language_pair=options.language_pair, testset=options.testset) for each in found]
-
-
-def _rendered(report: RatingsReport, options: argparse.Namespace) -> str:
-    from trubleu.render.judge_ratings import render_ratings, render_ratings_page
-
-    if options.format == "html":
-        return render_ratings_page(report, options.digits)
-    return render_ratings(report, options.format, options.digits, all_pairs=options.all_pairs)

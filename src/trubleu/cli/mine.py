@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
@@ -16,6 +16,7 @@ from trubleu.render.tables import FOR_PROGRAMS, one_line, render_tables
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from trubleu.mining import Index
     from trubleu.mining.bm25 import Bm25
@@ -177,8 +178,8 @@ def add_parser(commands: add.Commands) -> None:
     _add_reading(parser)
     out = parser.add_argument_group("output")
     add.option(out, "--out", "INDEX", "the folder to create", required=True)
-    about = "maximum number of triples per shard (default: 1048576); smaller shards need less memory"
-    add.option(out, "--shard-triples", "N", about, type=int)
+    about = "maximum number of triples per shard; smaller shards need less memory"
+    add.option(out, "--shard-triples", "N", about, 1_048_576)
     _add_resume(out)
     add.engine(parser)
 
@@ -236,28 +237,27 @@ def index(options: argparse.Namespace) -> None:
     machine, --resume builds only the missing ones.
     """
     from trubleu.mining import Index
-    from trubleu.mining.index_builder import check_outside, corpus_source
+    from trubleu.mining.index_builder import check_outside
     from trubleu.mining.manifest import read_stop_words
-    from trubleu.mining.shard import MOST_TRIPLES
 
     operands(options, "mine index", "a CORPUS: files of triples, or folders of them")
     stop_words = read_stop_words(options.stop_words) if options.stop_words else ()
     check_outside(options.out, options.files)
-    shard_triples = MOST_TRIPLES if options.shard_triples is None else options.shard_triples
-    with resumable(options) as cache, chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
-        corpus = corpus_source(options.files, columns=options.columns, skip_bad=options.skip_bad)
-        made = Index.build(
-            options.out,
-            corpus,
-            lowercase=not options.keep_case,
-            stop_words=stop_words,
-            shard_triples=shard_triples,
-            **picked(options, "tokenize columns resume"),
-            cache=cache,
-            engine=where,
-            progress=bars.stage("indexing", corpus.total, corpus.unit),
-        )
+    with _corpus(options, options.files, "indexing") as given:
+        chosen = picked(options, "tokenize shard_triples")
+        made = Index.build(options.out, **given, **chosen, lowercase=not options.keep_case, stop_words=stop_words)
     _say(options, made)
+
+
+@contextmanager
+def _corpus(options: argparse.Namespace, files: list[str], stage: str) -> Iterator[dict[str, Any]]:
+    """Yield the arguments that building an index and adding to one share."""
+    from trubleu.mining.index_builder import corpus_source
+
+    with resumable(options) as cache, chosen_engine(options) as engine, Bars(quiet=options.quiet) as bars:
+        corpus = corpus_source(files, columns=options.columns, skip_bad=options.skip_bad)
+        progress = bars.stage(stage, corpus.total, corpus.unit)
+        yield dict(corpus=corpus, cache=cache, engine=engine, progress=progress, **picked(options, "columns resume"))
 
 
 def extend(options: argparse.Namespace) -> None:
@@ -270,22 +270,15 @@ def extend(options: argparse.Namespace) -> None:
     MORE has the formats of trubleu mine index, and --resume works as there.
     """
     from trubleu.mining import Index
-    from trubleu.mining.index_builder import check_outside, corpus_source
+    from trubleu.mining.index_builder import check_outside
 
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
     path, *files = options.files
-    with resumable(options) as cache, chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
-        before = Index.open(path)
-        check_outside(path, files)
-        corpus = corpus_source(files, columns=options.columns, skip_bad=options.skip_bad)
-        made = before.add(
-            corpus,
-            **picked(options, "columns resume"),
-            cache=cache,
-            engine=where,
-            progress=bars.stage("adding", corpus.total, corpus.unit),
-        )
+    before = Index.open(path)
+    check_outside(path, files)
+    with _corpus(options, files, "adding") as given:
+        made = before.add(**given)
     _say(options, made)
 
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 MOST_DIGITS: Final = 17
 
 READ: Final = (
-    "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "rankings", "assessments", "tasks",
-    "among", "seeds", "corpus",
+    "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "among", "seeds", "corpus",
 )  # fmt: skip
 """Options that name input files, besides those of outputs."""
 
@@ -69,7 +68,7 @@ def check_output(options: argparse.Namespace) -> None:
     check_writable(options.out)
     keep_inputs(options, options.out)
     if options.format == "html":
-        from trubleu.render.explanation_page import load_page_templates
+        from trubleu.render.pages import load_page_templates
 
         load_page_templates()
 
@@ -167,6 +166,8 @@ def take_set(options: argparse.Namespace) -> None:
     options.set_name = folder.rstrip("/").rpartition("/")[2]
     if "ratings" in options and options.ratings is None:
         options.ratings = found.ratings
+        if "human" in options and options.human is None:
+            options.human = found.human
         options.aspect = options.aspect or found.aspects or None
         _take_scale(options, found.scales)
 
@@ -185,7 +186,7 @@ def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int
 def read_references(options: argparse.Namespace) -> References:
     """Read the references, and the source texts if they are given."""
     from trubleu.data import References
-    from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
+    from trubleu.data.titles import RATER_TITLES, REFERENCE_TITLES
     from trubleu.data.weights import parse_scale
     from trubleu.files.lines import read_text_lines
 
@@ -196,7 +197,7 @@ def read_references(options: argparse.Namespace) -> References:
             raise UsageError("--scale goes with a table of references, given with --refs; leave it out")
         whole = References.read_parallel(files, weights)
     else:
-        columns = columns_of(options, options.refs, [*REFERENCE_TITLES, *RATING_TITLES])
+        columns = columns_of(options, options.refs, [*REFERENCE_TITLES, *RATER_TITLES])
         whole = References.read(options.refs, columns=columns, scale=scale and parse_scale(scale))
     for path in sources:
         whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
@@ -232,9 +233,7 @@ def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) ->
 def _check_columns(options: argparse.Namespace) -> None:
     """Raise an error for ``--columns`` titles that no table has."""
     from trubleu.data import name_systems
-    from trubleu.data.outputs import OUTPUT_TITLES
-    from trubleu.data.rating_files import TITLES
-    from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
+    from trubleu.data.titles import OUTPUT_TITLES, RATER_TITLES, RATING_TITLES, REFERENCE_TITLES
     from trubleu.files.tables import is_table_name, table_titles
 
     ratings = getattr(options, "ratings", None)
@@ -242,11 +241,11 @@ def _check_columns(options: argparse.Namespace) -> None:
     titles = [title for path in paths if is_table_name(name_of(path)) for title in table_titles(path)]
     if not titles:
         raise UsageError("--columns goes with tables, and none of the files is one; leave it out")
-    fields = dict.fromkeys([*REFERENCE_TITLES, *RATING_TITLES, *OUTPUT_TITLES, *(TITLES if ratings else ())])
+    fields = dict.fromkeys([*REFERENCE_TITLES, *RATER_TITLES, *OUTPUT_TITLES, *(RATING_TITLES if ratings else ())])
     for field, text in options.columns.items():
         if field not in fields:
             raise UsageError(f"--columns: there is no field {shown(field)}; {nearest(field, fields)}")
-        for title in text.split("+") if field in RATING_TITLES else [text]:
+        for title in text.split("+") if field in RATER_TITLES else [text]:
             if title not in titles:
                 raise UsageError(
                     f"--columns: no table has a column {shown(title)}; {nearest(title, dict.fromkeys(titles))}"

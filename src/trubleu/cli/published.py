@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
+KINDS: Final = ("dstc7", "mqm", "wmt-da", "wmt-rr", "summeval", "usr", "tasks")
 """Kinds of `trubleu.data.sets`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 
@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> None:
 
     Notes
     -----
-    A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv and set.json. A folder with several raw
-    files or language pairs becomes a folder of sets.
+    A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv (ratings or rankings) and set.json. A
+    folder with several raw files or language pairs becomes a folder of sets.
     """
     from trubleu.data.sets import read_published, terms_of, write_sets
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, check_range, picked, takes_option, write_tables
 from trubleu.cli.rate_model import add_model_parser
-from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
+from trubleu.cli.rate_serve import add_serve_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
 from trubleu.files.paths import check_standard_input_once
@@ -41,7 +41,6 @@ def add_parser(commands: add.Commands) -> None:
     add_serve_parser(inner)
     add_parsers(inner)
     add_model_parser(inner)
-    add_simulate_parser(inner)
 
 
 def _add_new(commands: add.Commands) -> None:
@@ -92,12 +91,10 @@ def new(options: argparse.Namespace) -> None:
     """
     check_packages()
     from trubleu.rating import Study
-    from trubleu.rating.carry import create_and_carry
-    from trubleu.rating.config import check_verified
+    from trubleu.rating.carry_over import create_and_carry
 
     with ExitStack() as stack:
         config = _config(options)
-        check_verified(config, options.config)
         items = _items(options, config)
         if options.carry is not None:
             other = stack.enter_context(Study.open(options.carry))

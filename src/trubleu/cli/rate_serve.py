@@ -1,25 +1,22 @@
-"""``trubleu rate serve`` and ``rate simulate``: serve the pages of a study, and answer it with simulated raters."""
+"""``trubleu rate serve``: serve the pages of a study."""
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_range, picked, say
-from trubleu.cli.rate_study import opened, study_command
-from trubleu.errors import UsageError, counted
+from trubleu.cli.options import check_range, say
+from trubleu.cli.rate_study import study_command
+from trubleu.errors import UsageError
 from trubleu.optional_deps import needed
-from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse
     import socket
 
     from trubleu.rating import Study
-    from trubleu.rating.simulated_raters import Simulation
     from trubleu.rating.web.connections import Limits
 
 
@@ -60,7 +57,7 @@ def serve(options: argparse.Namespace) -> None:
     """
     for package in ("fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "yaml"):
         needed(package, "serving a study", "trubleu[rate]")
-    from trubleu.rating.config import check_url
+    from trubleu.rating.config import check_url, crowd_warnings
     from trubleu.rating.study import Study
 
     check_range(options, "port", 0, 65_535)
@@ -70,7 +67,8 @@ def serve(options: argparse.Namespace) -> None:
     url = None if options.url is None else check_url(options.url)
     _check_proxy(options.proxy, url)
     with Study.open(options.study, sync=True) as study:
-        _check_crowd(study)
+        for warning in crowd_warnings(study.config):
+            sys.stderr.write(f"trubleu: warning: {warning}\n")
         listening = _listen(options.host, options.port)
         with listening:
             here = _here(listening)
@@ -82,16 +80,6 @@ def serve(options: argparse.Namespace) -> None:
                 study.store.put("url", url or "")  # for links created by other commands
             _run(options, study, listening, url)
     say("The server has stopped; everything that was answered is saved.")
-
-
-def _check_crowd(study: Study) -> None:
-    """Raise an error for a new study that accepts any made-up id; warn if raters have already joined."""
-    from trubleu.rating.config import check_verified, crowd_warnings
-
-    if not any(rater.entry == "prolific" for rater in study.raters()):
-        check_verified(study.config, str(study.folder / "study.yaml"))
-    for warning in crowd_warnings(study.config):
-        sys.stderr.write(f"trubleu: warning: {warning}\n")
 
 
 def _check_proxy(proxy: str, url: str | None) -> None:
@@ -117,21 +105,16 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(
             f"--host {host} is not known here: {error}; use 127.0.0.1 or an address of this machine"
         ) from error
-    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # Allows reusing the port of a server that has just stopped.
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Inherited by connections. Headers and page are two writes, and the second would wait 40 ms for the first's
-        # ACK.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        listening.bind(address)
-        listening.listen()
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # :: is every address, of IPv4 too
+        listening = socket.create_server(address, family=family, dualstack_ipv6=both)
     except OSError as error:
-        listening.close()
         raise UsageError(
-            f"{host} port {port} cannot be listened at: {(error.strerror or str(error)).lower()}; "
+            f"{host} port {port} cannot be listened at: {os.strerror(error.errno or 0).lower()}; "
             "choose another with --port, or 0 for a free one"
         ) from error
+    # Inherited by connections. Headers and page are two writes, and the second would wait 40 ms for the first's ACK.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
@@ -216,6 +199,12 @@ def _logging(quiet: bool) -> dict[str, Any]:
     from trubleu.rating.web.connections import SparingLog
 
     stream = {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}
+    levels = {
+        "trubleu.rate": ("sparing", "INFO"),
+        "trubleu.rate.access": ("stderr", "WARNING" if quiet else "INFO"),
+        "uvicorn": ("sparing", "WARNING"),
+        "asyncio": ("sparing", "WARNING"),
+    }
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -223,124 +212,7 @@ def _logging(quiet: bool) -> dict[str, Any]:
         "filters": {"sparing": {"()": SparingLog}},
         "handlers": {"stderr": stream, "sparing": stream | {"filters": ["sparing"]}},
         "loggers": {
-            "trubleu.rate": {"handlers": ["sparing"], "level": "INFO", "propagate": False},
-            "trubleu.rate.access": {
-                "handlers": ["stderr"],
-                "level": "WARNING" if quiet else "INFO",
-                "propagate": False,
-            },
-            "uvicorn": {"handlers": ["sparing"], "level": "WARNING", "propagate": False},
-            "asyncio": {"handlers": ["sparing"], "level": "WARNING", "propagate": False},
+            name: {"handlers": [handler], "level": level, "propagate": False}
+            for name, (handler, level) in levels.items()
         },
     }
-
-
-def add_simulate_parser(commands: add.Commands) -> None:
-    """Add ``rate simulate``."""
-    parser = study_command(commands, "simulate", simulate)
-    add.option(parser, "--raters", "N", "number of raters", type=int, required=True)
-    about = "raters know the true quality of every text in this world (see trubleu simulate world)"
-    add.option(parser, "--world", "FOLDER", about)
-    add.option(parser, "--noise", "S", "standard deviation of a rater's noise", 0.8)
-    add.option(parser, "--bias", "S", "standard deviation of raters' leniency", 0.3)
-    add.option(parser, "--lazy", "SHARE", "share of raters who do not read", 0.0)
-    about = "share of raters who send twice, lose the connection, undo answers or cannot judge"
-    add.option(parser, "--clumsy", "SHARE", about, 0.0)
-    add.option(parser, "--slow", "SHARE", "share of raters who answer late", 0.0)
-    add.option(parser, "--leaving", "SHARE", "share of raters who take a task and never come back", 0.0)
-    add.option(parser, "--seconds", "S", "mean seconds per task", 0.0)
-    add.option(parser, "--at-once", "N", "number of raters who rate at the same time", 8)
-    about = "random seed; with the same seed, raters give an item the same scores"
-    add.option(parser, "--seed", "N", about, 1)
-    about = "use this running server; repeat for more"
-    add.several(parser, "--url", "URL", about, default=[])
-    about = "even if real people have rated (answers would mix), or the study is in PostgreSQL"
-    add.flag(parser, "--anyway", about)
-    add.quiet(parser, "no output and no progress bar")
-
-
-def simulate(options: argparse.Namespace) -> None:
-    """Rehearse a study with simulated raters.
-
-    Rehearse a study, in which no real person has rated, with simulated raters who answer over HTTP as people do.
-    Without --url, a server is started for them.
-
-    Examples
-    --------
-    trubleu rate simulate rehearsal --raters 40 --noise 0.8
-    trubleu rate simulate rehearsal --raters 40 --lazy 0.1 --clumsy 0.2 --slow 0.1
-    trubleu rate simulate world/study --raters 40 --world world
-    trubleu rate simulate rehearsal --raters 5 --seconds 3 --url http://127.0.0.1:8000
-    """
-    _check_store(options)
-    with opened(options.study, sync=True) as study:
-        for package in ("httpx", "fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart"):
-            needed(package, "simulating raters", "trubleu[rate]")
-        _check(options, study)
-        done = _simulated(options, study)
-    if not options.quiet:
-        say(*_told(done, options.study))
-
-
-def _check_store(options: argparse.Namespace) -> None:
-    """Raise an error for a folder that may be a copy: it refers to the database of the real study."""
-    if (Path(options.study) / "store.url").exists() and not options.anyway:
-        raise UsageError(
-            f"{options.study} keeps its answers in the database that its store.url names, and so does every copy "
-            "of the folder; rehearse with a study of its own (trubleu rate new rehearsal --from FILE --config "
-            f"{options.study}/study.yaml), or add --anyway"
-        )
-
-
-def _check(options: argparse.Namespace, study: Study) -> None:
-    from trubleu.rating.config import check_url
-    from trubleu.rating.simulated_raters import LABEL
-
-    for url in options.url:
-        check_url(url)
-    people = [rater for rater in study.raters() if not rater.is_model]
-    real = sum(rater.answered for rater in people if not (rater.label or "").startswith(LABEL + " "))
-    if real and not options.anyway:
-        raise UsageError(
-            f"{study.folder} has {counted(real, 'answer')} of real raters, which simulated ones would be mixed with; "
-            "rehearse with a study of its own, or add --anyway"
-        )
-    if study.paused:
-        raise UsageError(f"{study.folder} is paused; trubleu rate resume continues it")
-
-
-def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
-    from trubleu.rating.simulated_raters import ServerProcess, simulate
-    from trubleu.simulate import read_world
-    from trubleu.simulate.raters import Habits
-
-    habits = Habits(**picked(options, "noise bias lazy clumsy slow leaving"))
-    quality = None if options.world is None else read_world(options.world).quality
-    missing = sum(max(0, item.wanted - item.counted) for item in study.items() if item.role == "item")
-    with ExitStack() as stack:
-        urls = options.url
-        if not urls:
-            urls = [stack.enter_context(ServerProcess(study.folder, options=["--quiet"])).url]
-        bars = stack.enter_context(Bars(quiet=options.quiet))
-        return simulate(
-            study,
-            options.raters,
-            urls=urls,
-            habits=habits,
-            **picked(options, "at_once seed seconds"),
-            quality=quality,
-            progress=bars.stage("rating", missing, "answer"),
-        )
-
-
-def _told(done: Simulation, study: str) -> list[str]:
-    who = f"{counted(len(done.answers), 'answer')} of {counted(len(done.raters), 'simulated rater')}"
-    lines = [
-        f"{study}: {who} in {done.seconds:,.1f} seconds",
-        f"missing: {counted(done.missing, 'rating')}" if done.missing else "every item has its ratings",
-    ]
-    if done.events:
-        lines.append("on the way: " + ", ".join(f"{number:,} {what}" for what, number in done.events.items()))
-    if done.missing:
-        lines.append("items lack ratings where there are too few raters, or where those who left still hold tasks")
-    return [*lines, f"then: trubleu rate status {study}"]

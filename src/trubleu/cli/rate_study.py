@@ -32,7 +32,7 @@ WEIGHTS_FROM: Final = ("people", "joint", "model")
 """As in `trubleu.rating.export`."""
 
 LAYOUTS: Final = ("table", "mturk")
-"""As in `trubleu.rating.import_ratings`."""
+"""As in `trubleu.rating.imports`."""
 
 
 def check_packages() -> None:
@@ -169,7 +169,7 @@ def bring_in(options: argparse.Namespace) -> None:
     trubleu rate import my-study Batch_123_results.csv --as mturk
     """
     with opened(options.study) as study:
-        from trubleu.rating.import_ratings import import_ratings
+        from trubleu.rating.imports import import_ratings
 
         found = import_ratings(study, options.file, layout=options.layout, columns=options.columns)
     if options.quiet:

@@ -7,9 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, picked, write_output
+from trubleu.cli.options import check_output, picked, say, write_output
 from trubleu.errors import UsageError, counted
-from trubleu.optional_deps import needed
+from trubleu.files.paths import is_standard
+from trubleu.files.writer import check_writable
 from trubleu.progress import Bars
 from trubleu.render.tables import render_tables
 
@@ -100,23 +101,46 @@ def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
         f"  trubleu mine index {folder}/corpus.jsonl --out {folder}/corpus.index\n"
         f"  trubleu mine run {folder}/corpus.index --seeds {folder}/seeds.jsonl --out {folder}/candidates.jsonl\n"
         f"  trubleu rate new {folder}/study --from {folder}/candidates.jsonl\n"
-        f"  trubleu rate simulate {folder}/study --world {folder} --raters 10\n"
+        f"  trubleu simulate ratings {folder}/study --world {folder} --raters 10 --out {folder}/ratings.csv\n"
+        f"  trubleu rate import {folder}/study {folder}/ratings.csv\n"
     )
+
+
+def ratings(options: argparse.Namespace) -> None:
+    """Ratings of simulated raters, to rehearse a study.
+
+    Draw as many ratings of each item as the study asks for, and write a table for trubleu rate import. Raters know the
+    true quality of every text if it is from a simulated world. Otherwise, real responses are good, mined ones so-so,
+    and parrots and random ones bad.
+
+    Examples
+    --------
+    trubleu simulate ratings rehearsal --raters 10 --out ratings.csv
+    trubleu simulate ratings world/study --world world --raters 10 --lazy 0.1 --out ratings.csv
+    """
+    from trubleu.cli.rate_study import opened
+    from trubleu.simulate import read_world
+    from trubleu.simulate.raters import Habits
+
+    check_writable(options.out)
+    habits = Habits(**picked(options, "noise bias lazy"))
+    quality = None if options.world is None else read_world(options.world).quality
+    with opened(options.study, copy=True) as study:
+        from trubleu.rating.simulated_ratings import simulated_ratings
+
+        made = simulated_ratings(study, options.raters, habits=habits, seed=options.seed, quality=quality)
+    made.write(options.out)
+    if not options.quiet and not is_standard(options.out):
+        say(
+            f"{options.out}: {counted(len(made), 'rating')} of {counted(made.raters(), 'simulated rater')}",
+            f"then: trubleu rate import {shlex.quote(options.study)} {shlex.quote(options.out)}",
+        )
 
 
 ALL: Final = "all"
 
 
-MODELS: Final = (
-    "good=noise:0.5",
-    "mild=noise:0.5,bias:1",
-    "timid=noise:0.5,slope:0.4",
-    "likes-long=noise:0.5,length:1",
-    "guesses=noise:4,slope:0",
-)
-
-
-def _add_systems(parser: argparse.ArgumentParser, often: str, *default: str) -> None:
+def add_systems(parser: argparse.ArgumentParser, often: str, *default: str) -> None:
     """Add ``--system``; without a default, the systems are those of ``simulate world``."""
     about = (
         f"a system ({often}): skill:SHARE (the share of good answers), random, constant, dull, parrot or retrieval "
@@ -126,9 +150,10 @@ def _add_systems(parser: argparse.ArgumentParser, often: str, *default: str) -> 
     parser.set_defaults(default_responders=default)
 
 
-def _add_sizes(
+def add_sizes(
     parser: argparse.ArgumentParser, *, segments: str, references: str, raters: str, metrics: Sequence[str]
 ) -> None:
+    """Add the options of what is varied: sizes, references, raters and metrics."""
     varied = parser.add_argument_group("conditions")
     add.option(varied, "--segments", "N,…", "sizes of test sets", segments)
     about = (
@@ -141,11 +166,16 @@ def _add_sizes(
     parser.set_defaults(default_metrics=tuple(metrics))
 
 
-def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> None:
+def _add_habits(parser: add.Options) -> None:
+    add.option(parser, "--noise", "S", "standard deviation of a rater's noise", 0.8)
+    add.option(parser, "--bias", "S", "standard deviation of raters' leniency", 0.3)
+    add.option(parser, "--lazy", "SHARE", "share of raters who do not read", 0.0)
+
+
+def add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> None:
+    """Add the options of the raters and the world."""
     people = parser.add_argument_group("raters")
-    add.option(people, "--noise", "S", "standard deviation of a rater's noise", 0.8)
-    add.option(people, "--bias", "S", "standard deviation of raters' leniency", 0.3)
-    add.option(people, "--lazy", "SHARE", "share of raters who do not read", 0.0)
+    _add_habits(people)
     add.option(people, "--crowd", "N", "number of raters to draw from", 40)
     made = parser.add_argument_group("the world")
     add.option(made, "--pool", "N", "segments to draw test sets from", 5_000)
@@ -175,116 +205,37 @@ def power(options: argparse.Namespace) -> None:
     from trubleu.render.studies import render_power
     from trubleu.simulate.studies import check_two, power_study
 
-    systems = _systems(options)
+    systems = chosen_systems(options)
     check_two(systems)  # before the pool is created, which takes seconds
-    _study(options, systems, power_study, render_power)
+    run_study(options, systems, power_study, render_power)
 
 
-def coverage(options: argparse.Namespace) -> None:
-    """Do intervals contain the true score as often as they promise?
-
-    Draw many test sets from a pool of segments with a known score, compute the bootstrap interval of each, and count
-    how often it contains the true score.
-
-    Examples
-    --------
-    trubleu simulate coverage
-    trubleu simulate coverage --system skill:0.9 --segments 50,100,200 -m bleu-4 -m dbleu-2 --sets 2000
-    """
-    from trubleu.render.studies import render_coverage
-    from trubleu.simulate.studies import coverage_study
-
-    _study(options, _systems(options), coverage_study, render_coverage, "confidence")
-
-
-def order(options: argparse.Namespace) -> None:
-    """Do metrics rank systems in their true order?
-
-    Score systems of known quality on many test sets, and compare their order with the true one. ± is the standard error
-    over draws from one world. Worlds differ by more, so try several (--seed).
-
-    Examples
-    --------
-    trubleu simulate order
-    trubleu simulate order --system a=skill:0.8 --system b=retrieval --system c=random --segments 100,500 -m dbleu-2
-    """
-    from trubleu.render.studies import render_order
-    from trubleu.simulate.studies import order_study
-
-    systems = _systems(options)
-    if len(systems) < 2:
-        raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
-    _study(options, systems, order_study, render_order)
-
-
-def _systems(options: argparse.Namespace) -> Mapping[str, str]:
+def chosen_systems(options: argparse.Namespace) -> Mapping[str, str]:
+    """Return the systems that are given, or the default ones."""
     from trubleu.simulate.world import SYSTEMS
 
     given = options.responders or options.default_responders
     return read_systems(given) if given else SYSTEMS
 
 
-def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str = "") -> None:
+def run_study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str = "") -> None:
     """Simulate a study; ``names`` are the options that only this kind of study has."""
-    draws = _draws(options)
+    draws = chosen_draws(options)
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
         made = make(pool, scored, draws, steps=bars.stage, **picked(options, names))
     write_output(options, show(made, options.format, options.digits))
 
 
-def models(options: argparse.Namespace) -> None:
-    """What are ratings by a model worth beside people's?
-
-    Weigh references by people, by models of known bias and noise, and by both, with the same calibration and test as in
-    a real study. The table shows how far weights are from the truth, how many 95 % intervals hold it, and how well
-    systems are ordered with them. Worlds differ, so try several (--seed).
-
-    Examples
-    --------
-    trubleu simulate models
-    trubleu simulate models --model mild=bias:1,noise:0.5 --model guesses=slope:0,noise:4 --rated 1,3,all
-    """
-    from trubleu.render.studies import render_models
-    from trubleu.simulate.model_study import model_study
-    from trubleu.simulate.raters import Habits, read_models
-    from trubleu.simulate.studies import MOST_REFERENCES
-
-    needed("scipy", "calibrating a model", "trubleu[model]")
-    metrics = options.metric or ["dbleu-2"]
-    draws = _draws(options)
-    if len(draws.segments) != 1 or len(metrics) != 1:
-        raise UsageError("simulate models takes one number of segments and one metric; leave the others out")
-    made = read_models(options.model or MODELS)
-    rated = _numbers("rated", options.rated, {ALL: MOST_REFERENCES})
-    habits = Habits(**picked(options, "noise bias lazy"))
-    systems = _systems(options)
-    with Bars(quiet=options.quiet) as bars:
-        study = model_study(
-            _pool(options, systems, bars),
-            made,
-            draws,
-            rated=rated,
-            metric=metrics[0],
-            habits=habits,
-            **picked(options, "raters crowd"),
-            steps=bars.stage,
-        )
-    write_output(options, render_models(study, options.format, options.digits))
-
-
-def _draws(options: argparse.Namespace) -> Draws:
+def chosen_draws(options: argparse.Namespace) -> Draws:
     """Validate the options before any work; return the test sets."""
     from trubleu.simulate.studies import Draws, check_whole
-    from trubleu.stats.checks import confidence_level
 
     check_output(options)
     check_whole("top", options.top, 1, 10_000)
     check_whole("random", options.random, 0, 10_000)
-    if "confidence" in options:
-        confidence_level(options.confidence)
     drawn = picked(options, "seed threads") | ({"resamples": options.resamples} if "resamples" in options else {})
-    return Draws(segments=_numbers("segments", options.segments), number=options.sets, **drawn)
+    return Draws(segments=numbers("segments", options.segments), number=options.sets, **drawn)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
@@ -293,18 +244,18 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     from trubleu.simulate.studies import draw_ratings, make_conditions, score_pool
 
     most = options.top + 2 + options.random
-    references = _numbers("references", options.references, {ALL: most})
+    references = numbers("references", options.references, {ALL: most})
     if max(references) > most:
         raise UsageError(
             f"there are at most {most} candidates per segment, not {max(references)}: the seed's response, "
             f"{options.top} mined ones, the message and {options.random} random ones; raise --top"
         )
-    raters = _numbers("raters", options.raters)
+    raters = numbers("raters", options.raters)
     conditions = make_conditions(options.metric or options.default_metrics, references, raters)
     habits = Habits(**picked(options, "noise bias lazy"))
     if max(raters) > options.crowd:
         raise UsageError(f"{max(raters)} raters per text cannot come from a crowd of {options.crowd}; raise --crowd")
-    pool = _pool(options, systems, bars)
+    pool = chosen_pool(options, systems, bars)
     needed = max((each.raters for each in conditions if each.raters), default=1)
     ratings = draw_ratings(
         pool,
@@ -316,7 +267,8 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     return pool, score_pool(pool, conditions, ratings, threads=options.threads, steps=bars.stage)
 
 
-def _pool(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> Pool:
+def chosen_pool(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> Pool:
+    """Create the pool."""
     from trubleu.simulate import World
     from trubleu.simulate.studies import make_pool
 
@@ -329,7 +281,7 @@ def _pool(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -
     )
 
 
-def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
+def numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
     """Parse comma-separated integers."""
     numbers = []
     for part in written.split(","):
@@ -347,7 +299,7 @@ def add_parser(commands: add.Commands) -> None:
     Examples
     --------
     trubleu simulate world rehearsal --corpus 20000 --segments 200
-    trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
+    trubleu simulate ratings my-study --raters 10 --out ratings.csv
     trubleu simulate power --segments 100,300 --raters 1,3,5
     """
     inner = add.commands(commands, "simulate", add_parser)
@@ -364,73 +316,21 @@ def add_parser(commands: add.Commands) -> None:
     add.several(parser, "--system", "NAME=SPEC", about, default=[])
     add.quiet(parser, "no output and no progress bars")
 
-    parser = add.command(inner, "triples", triples)
-    add.option(parser, "--n", "N", "number of triples", type=int, required=True)
-    add.option(parser, "--seed", "N", "random seed of the texts", 1)
-    add.option(parser, "--words", "N", "vocabulary size", 200_000)
-    about = ".jsonl, also with .gz or .zst, or .parquet; - for standard output"
+    parser = add.command(inner, "ratings", ratings)
+    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
+    add.option(parser, "--raters", "N", "number of raters to draw from", type=int, required=True)
+    about = "raters know the true quality of every text in this world (see trubleu simulate world)"
+    add.option(parser, "--world", "FOLDER", about)
+    _add_habits(parser)
+    add.option(parser, "--seed", "N", "random seed of raters and ratings", 1)
+    about = ".csv, .tsv or .jsonl, also with .gz or .zst, or .parquet; - for standard output"
     add.option(parser, "--out", "FILE", about, required=True)
-    add.quiet(parser, "no progress bar")
+    add.quiet(parser)
 
     parser = add.command(inner, "power", power)
-    _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
-    _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
+    add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
+    add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = parser.add_argument_group("tests")
     add.option(drawn, "--studies", "N", "studies per condition", 300, dest="sets")
-    _add_world(parser)
+    add_world(parser)
     add.output(parser, digits=1)
-
-    parser = add.command(inner, "coverage", coverage)
-    _add_systems(parser, "repeat for more", "skill:0.6")
-    metrics = ("bleu-2", "bleu-4", "sbleu-2", "dbleu-2")
-    _add_sizes(parser, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
-    drawn = parser.add_argument_group("intervals")
-    add.option(drawn, "--sets", "N", "test sets per condition", 1_000)
-    add.option(drawn, "--confidence", "C", "confidence level", 0.95)
-    _add_world(parser)
-    add.output(parser)
-
-    parser = add.command(inner, "order", order)
-    _add_systems(parser, "repeat for more")
-    _add_sizes(parser, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
-    add.option(parser.add_argument_group("number of test sets"), "--sets", "N", "test sets per condition", 1_000)
-    _add_world(parser, resamples=False)
-    add.output(parser)
-
-    parser = add.command(inner, "models", models)
-    _add_systems(parser, "repeat for more")
-    varied = parser.add_argument_group("conditions")
-    about = (
-        "a model (repeat for more), such as mild=noise:0.5,bias:1. noise: standard deviation of its errors; bias: "
-        "points that it adds to every text; slope: below 1, its scores stay near the middle; length: points that it "
-        f"adds per doubling of the length (default: {' '.join(MODELS)})"
-    )
-    add.several(varied, "--model", "NAME=SPEC", about)
-    add.option(varied, "--rated", "N,…", "texts per segment that people rate", f"1,3,{ALL}")
-    add.option(varied, "--raters", "N", "ratings per text", 3)
-    add.option(varied, "--segments", "N", "segments per test set", "200")
-    add.several(varied, "-m --metric", "METRIC", "a metric that uses weights (default: dbleu-2)")
-    add.option(varied, "--sets", "N", "number of test sets", 500)
-    _add_world(parser, resamples=False)
-    parser.set_defaults(pool=1_000)
-    add.output(parser)
-
-
-def triples(options: argparse.Namespace) -> None:
-    """Any number of conversations without meaning.
-
-    Generate triples of artificial words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates.
-    The first thousand are the same for any number.
-
-    Examples
-    --------
-    trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
-    trubleu simulate triples --n 2000 --seed 2 --out seeds.jsonl
-    trubleu simulate triples --n 10 --out -
-    """
-    from trubleu.data import write_triples
-    from trubleu.simulate import simulated_triples
-
-    made = simulated_triples(options.n, **picked(options, "seed words"))
-    with Bars(quiet=options.quiet) as bars:
-        write_triples(options.out, made, progress=bars.stage("simulating", options.n, " triples"))

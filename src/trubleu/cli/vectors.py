@@ -166,15 +166,13 @@ def find_nearest(options: argparse.Namespace) -> None:
     Find the n-grams whose vectors have the largest cosines with that of a phrase.
     """
     from trubleu.render.vectors import neighbours_table
-    from trubleu.vectors import ListedSource, as_source, nearest
+    from trubleu.vectors import as_source, nearest
 
     path, phrase = operands(options, "vectors nearest", 'SOURCE "SOME WORDS"', 2)
     options.files = [path]
     check_output(options)
     among = _listed(options) if options.among else None
     source = as_source(path)
-    if among is None and not isinstance(source, ListedSource):
-        raise UsageError(f"{path} has a vector for any n-gram and no list of them; give candidates with --among FILE")
     found = nearest(source, _spaced(phrase), top=options.top, among=among)
     table = neighbours_table(found, _spaced(phrase), source.name)
     write_tables(options, table)

@@ -2,7 +2,6 @@ from trubleu.data.categorical import Labels as Labels
 from trubleu.data.corpus import LineStream as LineStream
 from trubleu.data.dialogues import DialogueFiles as DialogueFiles
 from trubleu.data.metric_scores import SegmentScores as SegmentScores
-from trubleu.data.metric_scores import SystemScores as SystemScores
 from trubleu.data.nested_lists import looks_transposed as looks_transposed
 from trubleu.data.outputs import Outputs as Outputs
 from trubleu.data.outputs import match_systems as match_systems

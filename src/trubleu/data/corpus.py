@@ -27,7 +27,7 @@ from trubleu.data.reference_files import (
     text_field,
 )
 from trubleu.data.references import References
-from trubleu.errors import DataError, UsageError, counted, shown, some
+from trubleu.errors import DataError, UsageError, shown, some
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
 from trubleu.files.lines import LinePieces, in_batches, line_blocks, open_bytes
@@ -398,23 +398,6 @@ class LineStream:
     weighted: bool = False
     columns: tuple[CountedColumn, ...] = field(default=(), repr=False)
 
-    @classmethod
-    def open(
-        cls,
-        references: Sequence[PathLike],
-        weights: Sequence[PathLike],
-        systems: Mapping[str, PathLike],
-        source: PathLike | None = None,
-    ) -> LineStream:
-        """Count the rows of all files.
-
-        Raises
-        ------
-        DataError
-            If the files have different numbers of rows.
-        """
-        return cls(references=references, weights=weights, systems=systems, source=source).counted()
-
     @property
     def given(self) -> list[tuple[PathLike, Role]]:
         """All files with their roles: references, weights, outputs and messages."""
@@ -501,16 +484,9 @@ class LineStream:
 
     def _check_lengths(self, lengths: Sequence[int]) -> None:
         """Raise an error for files with different numbers of rows."""
-        first, segments = name_of(self.references[0]), lengths[0]
-        found = [(name_of(path), role, lines) for (path, role), lines in zip(self.given, lengths, strict=True)]
-        for name, role, lines in sorted(found, key=lambda each: each[1] == "outputs"):
-            if role != "outputs":
-                check_length(name, lines, first, segments)
-            elif lines != segments:
-                raise DataError(
-                    f"{name} has {counted(lines, 'line')} but {first} has "
-                    f"{counted(segments, 'segment')}; outputs need one line per segment"
-                )
+        found = zip(self.given, lengths, strict=True)
+        for (path, _), lines in sorted(found, key=lambda each: each[0][1] == "outputs"):
+            check_length(name_of(path), lines, name_of(self.references[0]), lengths[0])
 
 
 def _have_weights(span: Span) -> bool:

@@ -1,4 +1,4 @@
-"""Scores of segments and systems that metrics gave, including those computed by other programs, and their files."""
+"""Scores of segments that metrics gave, including those computed by other programs, and their files."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
 
 
-SYSTEM_LABELS = ("metric", "language_pair", "testset", "system")
-SEGMENT_LABELS = (*SYSTEM_LABELS, "segment")
+LABELS = ("metric", "language_pair", "testset", "system", "segment")
 #: A file with named columns may be without these.
 OPTIONAL = ("language_pair", "testset")
 
 _ALIASES = {"segment": ("item", "id"), "language_pair": ("lp", "langpair")}
+_LINE = " ".join((*LABELS, "score")).upper()
 _AT_ONCE = 1 << 10  # rows at once: they stay in the cache, and millions of strings never live together
 
 Row: TypeAlias = tuple[str, list[str], str]
 """The place of a row, its labels, and its score as text."""
 
 
-def read_scores(path: PathLike, labels: Sequence[str]) -> dict[str, Any]:
-    """Read the columns of a file of scores that has these labels (see `SegmentScores.read`)."""
+def read_scores(path: PathLike) -> dict[str, Any]:
+    """Read the columns of a file of scores (see `SegmentScores.read`)."""
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
@@ -52,60 +51,55 @@ def read_scores(path: PathLike, labels: Sequence[str]) -> dict[str, Any]:
             if not line.isspace():
                 break
         else:
-            raise DataError(f"{name} is empty; a file of scores has {' '.join(labels).upper()} SCORE per line")
-        return _gathered(_rows(chain(beginning, lines), beginning[-1], name, labels), name, labels)
+            raise DataError(f"{name} is empty; a file of scores has {_LINE} per line")
+        return _gathered(_rows(chain(beginning, lines), beginning[-1], name), name)
 
 
-def _rows(lines: Iterable[str], first: str, name: str, labels: Sequence[str]) -> Iterator[Row]:
+def _rows(lines: Iterable[str], first: str, name: str) -> Iterator[Row]:
     form = format_of(name)
     if form == "jsonl" or (form is None and first.lstrip().startswith("{") and "\t" not in first):
         raise DataError(f"{name} is JSON; scores are read from .score files, CSV and TSV (trubleu score --format csv)")
     for delimiter in "\t,":
         titles = [title.strip().strip('"').lower() for title in first.split(delimiter)]
-        if {"system", "score"} <= set(titles) and not any(finite(title) is not None for title in titles[len(labels) :]):
-            return _named_rows(delimited_rows(lines, name, delimiter), name, labels)
+        if {"system", "score"} <= set(titles) and not any(finite(title) is not None for title in titles[len(LABELS) :]):
+            return _named_rows(delimited_rows(lines, name, delimiter), name)
     if form == "csv":
-        return _named_rows(delimited_rows(lines, name, ","), name, labels)
-    return _plain_rows(lines, name, labels)
+        return _named_rows(delimited_rows(lines, name, ","), name)
+    return _plain_rows(lines, name)
 
 
-def _plain_rows(lines: Iterable[str], name: str, labels: Sequence[str]) -> Iterator[Row]:
+def _plain_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
     """Yield the rows of a file without names of columns, as the metrics tasks of WMT have them."""
-    width = len(labels)
+    width = len(LABELS)
     for number, line in enumerate(lines, 1):
         fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
         if not any(fields):
             continue
         place = f"{name}:{number}"
         if len(fields) <= width:
-            raise DataError(
-                f"{place}: this line has {counted(len(fields), 'field')}; it must have {' '.join(labels).upper()} SCORE"
-            )
-        if "segment" not in labels and len(fields) > width + 1 and finite(fields[width + 1]) is not None:
-            raise DataError(f"{place}: this line has a score of one segment; here scores of whole systems are needed")
+            raise DataError(f"{place}: this line has {counted(len(fields), 'field')}; it must have {_LINE}")
         yield place, fields[:width], fields[width]
 
 
-def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str, labels: Sequence[str]) -> Iterator[Row]:
+def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Row]:
     """Yield the rows of CSV or TSV whose first line names the columns."""
     line, header = next(rows, (1, []))
     titles = [title.strip().lower() for title in header]
-    wanted = {label: _ALIASES.get(label, ()) for label in (*labels, "score")}
+    wanted = {label: _ALIASES.get(label, ()) for label in (*LABELS, "score")}
     columns = find_required([*map(str.strip, header)], wanted, f"{name}:{line}", OPTIONAL)
     score = columns.pop("score")
-    places = [columns.get(label) for label in labels]
+    places = [columns.get(label) for label in LABELS]
     # What `trubleu score --format csv` prints holds several tables.
     kind = titles.index("table") if "table" in titles else None
-    table = "segments" if "segment" in labels else "scores"
     for number, row in rows:
         place = f"{name}:{number}"
         check_width(row, header, place)
-        if (kind is None or row[kind] == table) and row[score].strip():
+        if (kind is None or row[kind] == "segments") and row[score].strip():
             yield place, [row[index] if index is not None else "" for index in places], row[score]
 
 
-def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> dict[str, Any]:
-    builders = [LabelBuilder() for _ in labels]
+def _gathered(rows: Iterator[Row], name: str) -> dict[str, Any]:
+    builders = [LabelBuilder() for _ in LABELS]
     places: list[str] = []
     scores = [np.zeros(0)]
     while piece := list(islice(rows, _AT_ONCE)):
@@ -115,8 +109,8 @@ def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> dict[str
             builder.add(column)
         places += found
     if not places:
-        raise DataError(f"{name} has no scores; a file of scores has {' '.join(labels).upper()} SCORE per line")
-    columns = {label: builder.build() for label, builder in zip(labels, builders, strict=True)}
+        raise DataError(f"{name} has no scores; a file of scores has {_LINE} per line")
+    columns = {label: builder.build() for label, builder in zip(LABELS, builders, strict=True)}
     return {**columns, "score": np.concatenate(scores), "source": name, "place": places.__getitem__}
 
 
@@ -156,137 +150,8 @@ def _check_plain(labels: Mapping[str, Labels]) -> None:
                 )
 
 
-class _Scores:
-    """What scores of segments and of systems have in common."""
-
-    __slots__ = ()
-    _LABELS: tuple[str, ...]
-    score: Any
-    source: str
-
-    def __len__(self) -> int:
-        return len(self._column("metric"))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        same_numbers = np.array_equal(self.score, getattr(other, "score"))  # noqa: B009 - known by its type
-        return same_numbers and all(self._column(label) == getattr(other, label) for label in self._LABELS)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} from {self.source}: {len(self)} of {counted(len(self.metrics()), 'metric')}>"
-
-    def metrics(self) -> tuple[str, ...]:
-        """Return the metrics, in the order in which they first appear."""
-        return self._column("metric").names
-
-    def language_pairs(self) -> tuple[str, ...]:
-        """Return the language pairs, in the order in which they first appear."""
-        return self._column("language_pair").names
-
-    def testsets(self) -> tuple[str, ...]:
-        """Return the test sets, in the order in which they first appear."""
-        return self._column("testset").names
-
-    def systems(self, metric: str | None = None) -> tuple[str, ...]:
-        """Return the systems, of one metric or of all, in the order in which they first appear."""
-        return self._names_of("system", metric)
-
-    def select(
-        self, *, metric: str | None = None, language_pair: str | None = None, testset: str | None = None
-    ) -> Self:
-        """Return the scores of one metric, language pair or test set, or of a combination of them.
-
-        Raises
-        ------
-        DataError
-            If there are none of it.
-        """
-        keep = np.ones(len(self), np.bool_)
-        for label, name in (("metric", metric), ("language_pair", language_pair), ("testset", testset)):
-            if name is not None:
-                keep &= self._rows_of(label, name)
-        columns: dict[str, Any] = {label: self._column(label).take(keep) for label in self._LABELS}
-        columns |= {"score": self.score[keep], "source": self.source}
-        return type(self)(**columns)
-
-    def write(self, path: PathLike) -> None:
-        """Write a file that `read` reads back to the same scores; it appears whole or not at all.
-
-        Parameters
-        ----------
-        path
-            The name tells the format: ``.csv`` or ``.tsv``; any other name, and ``-`` for standard output,
-            gets the columns of WMT, for which the language pair and the test set must be known. ``.gz`` or ``.zst`` at
-            the end compresses it.
-        """
-        write_scores(path, {label: self._column(label) for label in self._LABELS}, self.score)
-
-    def _column(self, label: str) -> Labels:
-        column: Labels = getattr(self, label)
-        return column
-
-    def _rows_of(self, label: str, name: str) -> NDArray[np.bool_]:
-        column = self._column(label)
-        if name not in column.names:
-            what = label.replace("_", " ")
-            hint = nearest(name, column.names) if any(column.names) else f"no score has a {what}"
-            raise DataError(f"{self.source} has no scores of the {what} {shown(name)}; {hint}")
-        rows: NDArray[np.bool_] = column.codes == column.code(name)
-        return rows
-
-    def _names_of(self, label: str, metric: str | None) -> tuple[str, ...]:
-        column = self._column(label)
-        return column.names if metric is None else column.take(self._rows_of("metric", metric)).names
-
-    def _cells(self, metric: str, wanted: dict[str, Sequence[str]]) -> NDArray[np.float64]:
-        """Spread a metric's scores over a table whose axes are the names that are wanted of some labels."""
-        rows = self._rows_of("metric", metric)
-        cells = np.zeros(len(self), np.int64)
-        for label, names in wanted.items():
-            column = self._column(label)
-            places = {name: place for place, name in enumerate(names)}
-            if len(places) < len(names):
-                repeated = next(name for place, name in enumerate(names) if places[name] != place)
-                raise DataError(f"the {label} {shown(repeated)} is asked for twice; name each once")
-            place_of = np.array([places.get(name, -1) for name in column.names], np.int64)[column.codes]
-            rows &= place_of >= 0
-            cells = cells * len(names) + place_of
-        shape = [len(names) for names in wanted.values()]
-        found = np.full(shape, np.nan).ravel()
-        cells = cells[rows]
-        if len(np.unique(cells)) < len(cells):
-            raise DataError(
-                f"{self.source} has scores of {metric} for several language pairs or test sets; select one of them"
-            )
-        found[cells] = self.score[rows]
-        return found.reshape(shape)
-
-    def __post_init__(self, place: Callable[[int], str] | None) -> None:
-        """Check what the constructor was given and put it into shape."""
-
-        def numbered(row: int) -> str:
-            return f"{self.source}: row {row + 1}"
-
-        where = place or numbered
-        score = np.array(self.score, np.float64)
-        columns = {label: _labels(getattr(self, label), len(score)) for label in self._LABELS}
-        check_lengths({**columns, "score": score if score.ndim == 1 else ()}, self.source)
-        for label, column in columns.items():
-            _check_names(column, label, where)
-            object.__setattr__(self, label, column)  # the way into a frozen dataclass
-        if not np.isfinite(score).all():
-            row = int(np.isfinite(score).argmin())
-            raise DataError(f"{where(row)}: score must be a finite number, not {shown(float(score[row]))}")
-        score.setflags(write=False)
-        object.__setattr__(self, "score", score)
-        _check_once(columns, where)
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SegmentScores(_Scores):
+class SegmentScores:
     """Scores that metrics gave to segments, one per row, in columns; checked once and never changed.
 
     Make one with `read`; the constructor takes the columns themselves, or one string where all rows have the same.
@@ -314,8 +179,6 @@ class SegmentScores(_Scores):
     array([[0.7, 0.5],
            [0.9, nan]])
     """
-
-    _LABELS = SEGMENT_LABELS
 
     metric: Sequence[str]
     system: Sequence[str]
@@ -359,7 +222,7 @@ class SegmentScores(_Scores):
         >>> SegmentScores.read(path).systems("METEOR")
         ('online-A',)
         """
-        return cls(**read_scores(path, SEGMENT_LABELS))
+        return cls(**read_scores(path))
 
     def segments(self, metric: str | None = None) -> tuple[str, ...]:
         """Return the segments, of one metric or of all, in the order in which they first appear."""
@@ -374,53 +237,122 @@ class SegmentScores(_Scores):
             If there is no such metric, or it has several scores for a cell, of different language pairs or test sets
             (see `select`).
         """
-        return self._cells(metric, {"system": systems, "segment": segments})
+        rows = self._rows_of("metric", metric)
+        cells = np.zeros(len(self), np.int64)
+        for label, names in (("system", systems), ("segment", segments)):
+            column = self._column(label)
+            places = {name: place for place, name in enumerate(names)}
+            if len(places) < len(names):
+                repeated = next(name for place, name in enumerate(names) if places[name] != place)
+                raise DataError(f"the {label} {shown(repeated)} is asked for twice; name each once")
+            place_of = np.array([places.get(name, -1) for name in column.names], np.int64)[column.codes]
+            rows &= place_of >= 0
+            cells = cells * len(names) + place_of
+        found = np.full(len(systems) * len(segments), np.nan)
+        cells = cells[rows]
+        if len(np.unique(cells)) < len(cells):
+            raise DataError(
+                f"{self.source} has scores of {metric} for several language pairs or test sets; select one of them"
+            )
+        found[cells] = self.score[rows]
+        return found.reshape(len(systems), len(segments))
 
+    def __len__(self) -> int:
+        return len(self._column("metric"))
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SystemScores(_Scores):
-    """Scores that metrics gave to systems, one per row, in columns; checked once and never changed.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SegmentScores):
+            return NotImplemented
+        same_numbers = np.array_equal(self.score, other.score)
+        return same_numbers and all(self._column(label) == getattr(other, label) for label in LABELS)
 
-    Make one with `read`; the constructor takes the columns themselves. All is as in `SegmentScores`, without segments.
+    __hash__ = None  # type: ignore[assignment]
 
-    Examples
-    --------
-    >>> scores = SystemScores(["bleu", "ter"], ["A", "A"], [27.1, 55.0])
-    >>> scores.table("bleu", ["B", "A"])
-    array([ nan, 27.1])
-    """
+    def __repr__(self) -> str:
+        return f"<SegmentScores from {self.source}: {len(self)} of {counted(len(self.metrics()), 'metric')}>"
 
-    _LABELS = SYSTEM_LABELS
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics, in the order in which they first appear."""
+        return self._column("metric").names
 
-    metric: Sequence[str]
-    system: Sequence[str]
-    score: Any
-    language_pair: Sequence[str] | None = None
-    testset: Sequence[str] | None = None
-    source: str = field(default="scores", compare=False)
-    #: Names a row in messages; readers know its line.
-    place: InitVar[Callable[[int], str] | None] = None
+    def language_pairs(self) -> tuple[str, ...]:
+        """Return the language pairs, in the order in which they first appear."""
+        return self._column("language_pair").names
 
-    @classmethod
-    def read(cls, path: PathLike) -> SystemScores:
-        """Read scores of systems, plain or compressed with gzip or zstd.
+    def testsets(self) -> tuple[str, ...]:
+        """Return the test sets, in the order in which they first appear."""
+        return self._column("testset").names
 
-        The formats are those of `SegmentScores.read` without the segment: METRIC, LANGUAGE PAIR, TEST SET, SYSTEM and
-        SCORE per line (``….sys.score``); CSV or TSV; or what ``trubleu score`` prints as CSV.
+    def systems(self, metric: str | None = None) -> tuple[str, ...]:
+        """Return the systems, of one metric or of all, in the order in which they first appear."""
+        return self._names_of("system", metric)
 
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "meteor.sys.score"
-        >>> _ = path.write_text("METEOR\\tde-en\\tnewstest2015\\tonline-A\\t0.31\\n")
-        >>> SystemScores.read(path).score
-        array([0.31])
+    def select(
+        self, *, metric: str | None = None, language_pair: str | None = None, testset: str | None = None
+    ) -> SegmentScores:
+        """Return the scores of one metric, language pair or test set, or of a combination of them.
+
+        Raises
+        ------
+        DataError
+            If there are none of it.
         """
-        return cls(**read_scores(path, SYSTEM_LABELS))
+        keep = np.ones(len(self), np.bool_)
+        for label, name in (("metric", metric), ("language_pair", language_pair), ("testset", testset)):
+            if name is not None:
+                keep &= self._rows_of(label, name)
+        columns: dict[str, Any] = {label: self._column(label).take(keep) for label in LABELS}
+        columns |= {"score": self.score[keep], "source": self.source}
+        return SegmentScores(**columns)
 
-    def table(self, metric: str, systems: Sequence[str]) -> NDArray[np.float64]:
-        """Return a metric's scores of some systems, NaN where there is none; errors as in `SegmentScores.table`."""
-        return self._cells(metric, {"system": systems})
+    def write(self, path: PathLike) -> None:
+        """Write a file that `read` reads back to the same scores; it appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The name tells the format: ``.csv`` or ``.tsv``; any other name, and ``-`` for standard output,
+            gets the columns of WMT, for which the language pair and the test set must be known. ``.gz`` or ``.zst`` at
+            the end compresses it.
+        """
+        write_scores(path, {label: self._column(label) for label in LABELS}, self.score)
+
+    def _column(self, label: str) -> Labels:
+        column: Labels = getattr(self, label)
+        return column
+
+    def _rows_of(self, label: str, name: str) -> NDArray[np.bool_]:
+        column = self._column(label)
+        if name not in column.names:
+            what = label.replace("_", " ")
+            hint = nearest(name, column.names) if any(column.names) else f"no score has a {what}"
+            raise DataError(f"{self.source} has no scores of the {what} {shown(name)}; {hint}")
+        rows: NDArray[np.bool_] = column.codes == column.code(name)
+        return rows
+
+    def _names_of(self, label: str, metric: str | None) -> tuple[str, ...]:
+        column = self._column(label)
+        return column.names if metric is None else column.take(self._rows_of("metric", metric)).names
+
+    def __post_init__(self, place: Callable[[int], str] | None) -> None:
+        """Check what the constructor was given and put it into shape."""
+
+        def numbered(row: int) -> str:
+            return f"{self.source}: row {row + 1}"
+
+        where = place or numbered
+        score = np.array(self.score, np.float64)
+        columns = {label: _labels(getattr(self, label), len(score)) for label in LABELS}
+        check_lengths({**columns, "score": score if score.ndim == 1 else ()}, self.source)
+        for label, column in columns.items():
+            _check_names(column, label, where)
+            object.__setattr__(self, label, column)  # the way into a frozen dataclass
+        if not np.isfinite(score).all():
+            row = int(np.isfinite(score).argmin())
+            raise DataError(f"{where(row)}: score must be a finite number, not {shown(float(score[row]))}")
+        score.setflags(write=False)
+        object.__setattr__(self, "score", score)
+        _check_once(columns, where)
 
 
 def _labels(values: Any, count: int) -> Labels:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from os.path import exists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trubleu.data.reference_files import REFERENCE_TITLES, id_field, text_field
+from trubleu.data.reference_files import id_field, text_field
+from trubleu.data.titles import OUTPUT_TITLES, REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, counted, nearest, shown, some
 from trubleu.files.compression import without_suffix
 from trubleu.files.delimited import finite
@@ -118,17 +119,6 @@ def parse_system(argument: str) -> tuple[str, str]:
     if not path:
         raise DataError(f"the system {shown(argument)} has an empty path; write NAME=PATH or PATH")
     return name, path
-
-
-OUTPUT_TITLES: Final[dict[str, tuple[str, ...]]] = {
-    "id": REFERENCE_TITLES["id"],
-    "system": ("systemid", "systemname", "model", "modelid", "modelname"),
-    "text": (
-        "output", "hypothesis", "hyp", "response", "answer", "reply", "translation", "summary", "caption", "candidate",
-        "prediction", "generated",
-    ),
-}  # fmt: skip
-"""What columns of a table of outputs may be called, as `trubleu.files.tables.plain_title` writes it."""
 
 
 def read_outputs(

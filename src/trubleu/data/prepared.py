@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.data.reference_files import (
-    check_ids,
-    check_segments,
-    checked_errors,
-    checked_offsets,
-    checked_weights,
-)
+from trubleu.data.reference_files import check_ids, check_segments, checked_errors, checked_offsets, checked_weights
 from trubleu.errors import UsageError, counted
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, shares_as_counts, write_arrays
 from trubleu.native import kernels
@@ -97,17 +91,13 @@ def write_prepared(
 ) -> None:
     """Write references and the kernel's arrays; see `PreparedReferences.save`."""
     arrays: Arrays = {name: numbered[name] for name in _NUMBERED}
-    if references.weights is not None:
-        arrays["weights"] = references.weights
-    if references.weight_errors is not None:
-        arrays["weight_errors"] = references.weight_errors
+    numbers = {"weights": references.weights, "weight_errors": references.weight_errors}
+    arrays |= {name: column for name, column in numbers.items() if column is not None}
     arrays |= _strings("texts", references.texts)
     if references.ids != _default_ids(len(references)):
         arrays |= _strings("segment_ids", references.ids)
-    if references.origins is not None:
-        arrays |= _optional("origins", references.origins)
-    if references.messages is not None:
-        arrays |= _optional("messages", references.messages)
+    for name, texts in (("origins", references.origins), ("messages", references.messages)):
+        arrays |= {} if texts is None else _optional(name, texts)
     if references.contexts is not None:
         turns = [context or () for context in references.contexts]
         arrays |= _strings("contexts", tuple(chain.from_iterable(turns)))

@@ -345,11 +345,16 @@ _KINDS = {
 
 def is_rankings(path: PathLike) -> bool:
     """Return whether the first line of a file names the columns of rankings; standard input is taken for ratings."""
+    return {"system1rank", "system2rank"} <= titles_of(path)
+
+
+def titles_of(path: PathLike) -> set[str]:
+    """Return what stands in the first line of a file between commas or tabs, in lower case; standard input is left."""
     if str(path) == "-":
-        return False
+        return set()
     with open_bytes(path) as stream:
         first = next(chain.from_iterable(split_lines(stream, name_of(path))), "")
-    return {"system1rank", "system2rank"} <= {title.strip().strip('"') for title in first.replace("\t", ",").split(",")}
+    return {title.strip().strip('"').lower() for title in first.replace("\t", ",").split(",")}
 
 
 def _compacted(rankings: Rankings, rows: NDArray[np.bool_]) -> Rankings:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from trubleu.data.titles import RATER_TITLES, REFERENCE_TITLES
 from trubleu.data.weights import (
     agrees,
     guess_scale,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from trubleu.data.references import References, Segment
+    from trubleu.data.references import Reference, References, Segment
     from trubleu.files.parquet import Frame
     from trubleu.files.tables import Table
 
@@ -395,23 +396,20 @@ def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: b
     """Write segments as `read_references` reads them."""
     with atomic_writer(path) as stream:
         for segment in segments:
-            record: dict[str, Any] = {"id": segment.id}
-            if segment.context is not None:
-                record["context"] = segment.context
-            if segment.message is not None:
-                record["message"] = segment.message
-            items = []
-            for reference in segment.references:
-                item: dict[str, Any] = {"text": reference.text}
-                if weighted:
-                    item["weight"] = reference.weight
-                if reference.weight_se is not None:
-                    item["weight_se"] = reference.weight_se
-                if reference.origin is not None:
-                    item["origin"] = reference.origin
-                items.append(item)
-            record["references"] = items
+            items = [
+                {
+                    "text": each.text,
+                    **({"weight": each.weight} if weighted else {}),
+                    **_known(each, "weight_se", "origin"),
+                }
+                for each in segment.references
+            ]
+            record = {"id": segment.id, **_known(segment, "context", "message"), "references": items}
             stream.write(json_line(record) + "\n")
+
+
+def _known(thing: Reference | Segment, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(thing, name)) is not None}
 
 
 Kind: TypeAlias = Literal["polars", "pandas"]
@@ -449,10 +447,7 @@ def _from_long(table: Table) -> Columns:
 
 
 def _grouped(
-    columns: Mapping[str, Sequence[Any]],
-    identities: Sequence[str | None],
-    place: Callable[[int], str],
-    source: str,
+    columns: Mapping[str, Sequence[Any]], identities: Sequence[str | None], place: Callable[[int], str], source: str
 ) -> Columns:
     """Make references of columns with one row per reference; rows with the same id are of one segment."""
     groups: dict[str, list[int]] = {}
@@ -552,44 +547,24 @@ def check_kind(kind: str) -> None:
         raise UsageError(f"there is no frame of the kind {shown(kind)}; {nearest(str(kind), KINDS)}")
 
 
-def check_storable(values: Iterable[str | None], what: str) -> None:
-    """Refuse strings that have no UTF-8, which is all that tables can hold."""
+def check_storable(
+    values: Iterable[str | None], what: str, but: str = "only JSON lines can hold; write a .jsonl file or repair it"
+) -> None:
+    """Refuse strings that have no UTF-8, which is all that tables can hold; ``but`` says what to do."""
     for number, value in enumerate(values, 1):
         if value is None or value.isascii():
             continue
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise DataError(
-                f"{what} {number} ({shown(value)}) holds half of a surrogate pair, which only JSON lines can hold; "
-                "write a .jsonl file or repair it"
-            ) from None
-
-
-REFERENCE_TITLES: Final[dict[str, tuple[str, ...]]] = {
-    "id": (
-        "segment", "segmentid", "segid", "item", "itemid", "convid", "conversationid", "dialogid", "dialogueid",
-        "example", "exampleid", "contextid", "docid", "sourceid", "index",
-    ),
-    "text": (
-        "reference", "ref", "response", "answer", "reply", "target", "translation", "summary", "caption", "candidate",
-    ),
-    "weight": (),
-    "weight_se": ("weighterror", "standarderror"),
-    "score": ("rating", "meanrating", "meanscore", "mean", "humanscore", "avgrating", "averagerating"),
-    "message": ("source", "src", "prompt", "question", "input", "query", "post"),
-    "origin": (),
-}  # fmt: skip
-"""What columns of a table of references may be called, as `trubleu.files.tables.plain_title` writes it."""
-
-RATING_TITLES: Final = {"ratings": r"(r|rater|ratings?|annotator|judge|worker|score)\d+"}
+            raise DataError(f"{what} {number} ({shown(value)}) holds half of a surrogate pair, which {but}") from None
 
 
 def references_of_table(
     table: Table, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
 ) -> Columns:
     """Make references of a table with a row per reference: id, text, and weight, score or one column per rater."""
-    found = table.find(REFERENCE_TITLES, columns, RATING_TITLES)
+    found = table.find(REFERENCE_TITLES, columns, RATER_TITLES)
     if "weight" in found and ("score" in found or "ratings" in found):
         raise DataError(
             f"{table.source}: the first row has weights and ratings; say which to use, or take one out of the table"

@@ -288,11 +288,7 @@ class References:
 
     @classmethod
     def read(
-        cls,
-        path: PathLike,
-        *,
-        columns: Mapping[str, str] | None = None,
-        scale: tuple[float, float] | None = None,
+        cls, path: PathLike, *, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
     ) -> References:
         """Read references from one file: JSON lines, a table, text with one reference per line, or a prepared file.
 
@@ -777,11 +773,7 @@ class References:
         return (texts, tokenizer.native, lowercase) if tokenizer.native else (texts, "none", False)
 
     def prepare(
-        self,
-        *,
-        tokenize: Spec | Tokenizer = "13a",
-        lowercase: bool = False,
-        progress: Progress | None = None,
+        self, *, tokenize: Spec | Tokenizer = "13a", lowercase: bool = False, progress: Progress | None = None
     ) -> PreparedReferences:
         """Tokenise and number once, for any number of systems, metrics and orders.
 

@@ -25,12 +25,7 @@ SEED_SYSTEM = "seed"
 
 
 def sample_triples(
-    source: TripleSource,
-    n: int,
-    *,
-    seed: int,
-    size: int = BATCH,
-    progress: Progress | None = None,
+    source: TripleSource, n: int, *, seed: int, size: int = BATCH, progress: Progress | None = None
 ) -> list[Triple]:
     """Draw triples at random, without replacement, in one pass over a corpus of any size.
 

@@ -1,6 +1,7 @@
 """Evaluation sets: outputs, references for them and ratings of them, in one folder that commands take.
 
-They are also read from data that the field publishes, as it is published: DSTC7, MQM, WMT's assessments, SummEval, USR.
+They are also read from data that the field publishes, as it is published: DSTC7, MQM, SummEval, USR, and WMT's
+assessments and rankings.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import json
 import math
 import re
 import shutil
+import tomllib
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from trubleu.data.rankings import read_assessments
-from trubleu.data.rating_files import write_ratings
-from trubleu.data.reference_files import write_references
+from trubleu.data.outputs import match_systems
+from trubleu.data.rankings import Rankings, read_assessments, read_official_scores
+from trubleu.data.ratings import write_ratings
+from trubleu.data.reference_files import check_length, write_references
 from trubleu.data.references import Reference, Segment
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import whole
@@ -36,6 +39,7 @@ DESCRIPTION: Final = "set.json"
 REFERENCES: Final = "references.jsonl"
 OUTPUTS: Final = "outputs"
 RATINGS: Final = "ratings.csv"
+HUMAN: Final = "human.txt"
 SCHEMA: Final = 1
 
 _TERMS: Final = re.compile(r"(LICEN[CS]E|NOTICE)(\.\w+)?|SOURCE\.txt", re.IGNORECASE)
@@ -69,8 +73,10 @@ class EvaluationSet:
         Items with their references, at least one each.
     outputs
         Each system's texts by item; a system need not have all.
-    ratings
-        Of these outputs.
+    ratings, rankings
+        Of these outputs; one of the two.
+    human
+        Official scores of systems; empty if there are none.
     aspects
         What `trubleu judge` goes by unless it is told; empty for all.
     scales
@@ -87,7 +93,9 @@ class EvaluationSet:
     licence: str
     segments: Sequence[Segment]
     outputs: Mapping[str, Mapping[str, str]]
-    ratings: Sequence[RatingRow]
+    ratings: Sequence[RatingRow] = ()
+    rankings: Rankings | None = None
+    human: Mapping[str, float] = field(default_factory=dict)
     aspects: tuple[str, ...] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
@@ -100,7 +108,7 @@ class EvaluationSet:
             "references": sum(len(segment.references) for segment in self.segments),
             "systems": len(self.outputs),
             "outputs": sum(map(len, self.outputs.values())),
-            "ratings": len(self.ratings),
+            **({"ratings": len(self.ratings)} if self.rankings is None else {"rankings": len(self.rankings)}),
         }
 
 
@@ -173,10 +181,7 @@ def _description(each: EvaluationSet) -> dict[str, Any]:
         raise DataError(f"{error.filename} cannot be read: {error.strerror}") from error
     return {
         "schema": SCHEMA,
-        "name": each.name,
-        "title": each.title,
-        "task": each.task,
-        "licence": each.licence,
+        **{name: getattr(each, name) for name in ("name", "title", "task", "licence")},
         "counts": each.counts(),
         "left_out": dict(each.left_out),
         "systems": list(each.outputs),
@@ -199,8 +204,14 @@ def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) ->
         with atomic_writer(folder / OUTPUTS / f"{system}.jsonl") as file:
             there = (segment.id for segment in each.segments if segment.id in texts)
             file.writelines(json_line({"id": item, "text": texts[item]}) + "\n" for item in there)
-    columns = zip(*each.ratings, strict=True)
-    write_ratings(folder / RATINGS, dict(zip(RatingRow._fields, columns, strict=True)))
+    if each.rankings is not None:
+        each.rankings.write(folder / RATINGS)
+    else:
+        columns = zip(*each.ratings, strict=True)
+        write_ratings(folder / RATINGS, dict(zip(RatingRow._fields, columns, strict=True)))
+    if each.human:
+        with atomic_writer(folder / HUMAN) as file:
+            file.writelines(f"{system}\t{score!r}\n" for system, score in each.human.items())
     for path in terms_of(each):
         shutil.copyfile(path, folder / path.name)
     with atomic_writer(folder / DESCRIPTION) as file:
@@ -220,6 +231,8 @@ class SetFiles(NamedTuple):
         What to judge by unless somebody says so; empty for all.
     scales
         The lowest and the highest score by aspect.
+    human
+        The path of official scores, if there are any.
     """
 
     references: str
@@ -227,6 +240,7 @@ class SetFiles(NamedTuple):
     outputs: dict[str, str]
     aspects: list[str]
     scales: dict[str, Scale]
+    human: str | None
 
 
 def find_set(path: str) -> SetFiles | None:
@@ -258,7 +272,8 @@ def find_set(path: str) -> SetFiles | None:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{folder / DESCRIPTION} does not describe a set; import the set again") from error
-    return SetFiles(str(folder / REFERENCES), str(folder / RATINGS), outputs, aspects, scales)
+    human = str(folder / HUMAN) if exists(folder / HUMAN) else None
+    return SetFiles(str(folder / REFERENCES), str(folder / RATINGS), outputs, aspects, scales, human)
 
 
 FIVE_POINTS: Final = (1, 5)
@@ -292,7 +307,7 @@ def read_published(kind: str, source: PathLike) -> list[EvaluationSet]:
     Parameters
     ----------
     kind
-        ``dstc7``, ``mqm``, ``wmt-da``, ``summeval``, ``usr`` or ``tasks``.
+        ``dstc7``, ``mqm``, ``wmt-da``, ``wmt-rr``, ``summeval``, ``usr`` or ``tasks``.
     source
         The folder with the raw files, or one file. Text files may be compressed with gzip or zstd.
 
@@ -435,10 +450,7 @@ def _wmt_da(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]
         texts = [read_text_lines(file) for file in files[:-1]]
         scores = read_assessments(path)
         for file, lines in zip(files, texts, strict=False):
-            if len(lines) != len(scores):
-                raise DataError(
-                    f"{file} has {counted(len(lines), 'line')} but {path} has {len(scores)}; they go line by line"
-                )
+            check_length(str(file), len(lines), str(path), len(scores))
         items = [str(number) for number in range(1, len(scores) + 1)]
         segments = [
             Segment(item, (Reference(reference),), message)
@@ -451,6 +463,41 @@ def _wmt_da(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]
         ]
         outputs = {"mt-system": dict(zip(items, texts[1], strict=True))}
         yield f"{start.removeprefix('DAseg.')}.{pair}", files, fitting(segments, outputs, rows, str(path))
+
+
+_LANGUAGES: Final = {"cs": "ces", "de": "deu", "en": "eng", "fi": "fin", "fr": "fra", "hi": "hin", "ru": "rus"}
+
+
+def _wmt_rr(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
+    for folder in sorted(path for path in (source / "system-outputs").glob("*-*") if path.is_dir()):
+        first, second = folder.name.split("-", 1)
+        pair = f"{_LANGUAGES.get(first, first)}-{_LANGUAGES.get(second, second)}"
+        files = [
+            _only(source, f"references/*-{first}{second}-ref.{second}*"),
+            _only(source, f"judgements/*.{pair}.csv*"),
+            _only(source, f"official_scores/*.{pair}.txt*"),
+        ]
+        references = read_text_lines(files[0])
+        segments = [Segment(str(number), (Reference(text),)) for number, text in enumerate(references, 1)]
+        outputs: dict[str, dict[str, str]] = {}
+        for path in (systems := [path for path in _all(folder, "*") if not path.name.startswith(".")]):
+            lines = read_text_lines(path)
+            check_length(str(path), len(lines), str(files[0]), len(references))
+            name = _UNFIT.sub("-", path.name.removesuffix(f".{folder.name}"))
+            outputs[name] = {segment.id: text for segment, text in zip(segments, lines, strict=True)}
+        rankings, human = Rankings.read(files[1]), read_official_scores(files[2])
+        names = {**match_systems(rankings.systems, outputs), **match_systems(human, outputs)}
+        ranked = replace(rankings, systems=tuple(names.get(each, each) for each in rankings.systems))
+        official = {names.get(system, system): score for system, score in human.items()}
+        contents = {"segments": segments, "outputs": outputs, "rankings": ranked, "human": official}
+        yield folder.name, [*files, *systems], contents
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if len(found) != 1:
+        raise DataError(f"{folder} has {counted(len(found), 'file')} like {pattern}, and import wmt-rr takes one")
+    return found[0]
 
 
 _SUMMARY_ASPECTS: Final = ("coherence", "consistency", "fluency", "relevance")
@@ -561,51 +608,19 @@ def _tasks(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]
         yield _stem(path), [path], {**fitting(segments.values(), outputs, ratings, str(path)), "aspects": ("overall",)}
 
 
-PUBLISHED: Final[dict[str, Published]] = {
-    "dstc7": Published(
-        "DSTC7 task 2",
-        "dialogue",
-        "Open Use of Data Agreement v1.0 (O-UDA), github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling",
-        "the folder of dstc7-task2-human_eval.tgz",
-        _dstc7,
-    ),
-    "mqm": Published(
-        "MQM",
-        "translation",
-        "Apache-2.0, github.com/google/wmt-mqm-human-evaluation",
-        "a TSV with one error per line, or a folder of them",
-        _mqm,
-    ),
-    "wmt-da": Published(
-        "WMT direct assessment",
-        "translation",
-        "none stated; distributed for research by the WMT metrics task, statmt.org",
-        "a folder with NAME.mt-system.PAIR, NAME.reference.PAIR, NAME.source.PAIR and NAME.human.PAIR, or one of the "
-        "last",
-        _wmt_da,
-    ),
-    "summeval": Published(
-        "SummEval",
-        "summarization",
-        "MIT, github.com/Yale-LILY/SummEval; articles and first references are of CNN/DailyMail",
-        "model_annotations.aligned.jsonl, or the folder with it",
-        _summeval,
-    ),
-    "usr": Published(
-        "USR",
-        "dialogue",
-        "Apache-2.0, github.com/Shikib/usr",
-        "tc_usr_data.json or pc_usr_data.json, or the folder with them",
-        _usr,
-    ),
-    "tasks": Published(
-        "Task",
-        "text generation",
-        "that of the data it was taken from",
-        "JSON lines with id, system, seg, output, refs and human, or a folder of them",
-        _tasks,
-    ),
+_ABOUT: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_READERS: Final = {
+    "dstc7": _dstc7,
+    "mqm": _mqm,
+    "wmt-da": _wmt_da,
+    "wmt-rr": _wmt_rr,
+    "summeval": _summeval,
+    "usr": _usr,
+    "tasks": _tasks,
 }
+
+PUBLISHED: Final = {kind: Published(**_ABOUT[kind], read=read) for kind, read in _READERS.items()}
+"""What can be imported, as ``sets.toml`` describes it."""
 
 _Outputs = defaultdict[str, dict[str, str]]
 

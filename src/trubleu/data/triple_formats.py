@@ -6,18 +6,19 @@ Ranges of rows are those of `trubleu.files.ranges`. Compressed files, CSV and Ex
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
-from trubleu.data.reference_files import REFERENCE_TITLES, context_field, id_field
-from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
+from trubleu.data.reference_files import context_field, id_field
+from trubleu.data.titles import TRIPLE_TITLES
+from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import check_width, unguarded
 from trubleu.files.jsonl import kind_of, parse_object
 from trubleu.files.lines import LineReader, in_batches, opened, size_of
-from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, damage_named, is_parquet, open_parquet
+from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, is_parquet, open_parquet
 from trubleu.files.paths import base_name, first_bytes, format_of
-from trubleu.files.ranges import SourceFile
+from trubleu.files.ranges import SourceFile, Span
 from trubleu.files.tables import check_titles, find_fields, plain_title, table_rows, tell_fields
 from trubleu.optional_deps import polars_module
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from trubleu.files.lines import Size
     from trubleu.files.paths import PathLike
-    from trubleu.files.ranges import Span
     from trubleu.progress import Progress
 
     Columns = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
@@ -35,19 +35,8 @@ if TYPE_CHECKING:
 
 FIELDS = ("id", "context", "message", "response")
 
-LOOKED_AT = 1024
-"""Lines at the beginning of a file that are checked for a repeated id."""
-
 PASSED_OVER = "-"
-BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:], 4: FIELDS}
-
-TITLES: Final[dict[str, tuple[str, ...]]] = {
-    "id": REFERENCE_TITLES["id"],
-    "context": ("history", "previousturn", "previous"),
-    "message": (*REFERENCE_TITLES["message"], "utterance"),
-    "response": ("answer", "reply", "target", "output", "completion"),
-}
-"""Synonyms of column titles, as `trubleu.files.tables.plain_title` writes them."""
+BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:]}
 
 
 class TripleRows:
@@ -147,13 +136,10 @@ class TsvLayout:
         ``id``, ``context``, ``message``, ``response``, or another name for a column to skip.
     header
         Whether the first line names the columns.
-    guessed_id
-        Whether the id column was guessed from the number of columns; see `check_ids`.
     """
 
     names: tuple[str, ...]
     header: bool
-    guessed_id: bool = False
 
     @classmethod
     def of(
@@ -170,7 +156,7 @@ class TsvLayout:
         name
             Of the file.
         titled
-            Whether a header or ``columns`` is required: two to four columns without one are not guessed.
+            Whether a header or ``columns`` is required: two or three columns without one are not guessed.
         tell
             Whether to report columns that were found by synonyms.
 
@@ -181,13 +167,13 @@ class TsvLayout:
         """
         cells = [cell.strip() for cell in first]
         called = set(map(plain_title, cells))
-        header = all(called & {field, *TITLES[field]} for field in ("message", "response"))
+        header = all(called & {field, *TRIPLE_TITLES[field]} for field in ("message", "response"))
         said = dict(column.split("=", 1) for column in columns or () if "=" in column)
         if columns is not None and not said:
             return cls(tuple(columns), header)
         if header or said:
             check_titles(cells, (title for title in cells if plain_title(title) in FIELDS), f"{name}:1")
-            found = find_fields(cells, TITLES, said, f"{name}:1")
+            found = find_fields(cells, TRIPLE_TITLES, said, f"{name}:1")
             if "message" in found and "response" in found:
                 if tell:
                     tell_fields(found, name)
@@ -203,8 +189,7 @@ class TsvLayout:
                 f"{name}:1: {counted(len(cells), 'column')} and no header that names message and response; say what "
                 'they hold, such as columns="-,context,message,response" (--columns on the command line)'
             )
-        names = BY_WIDTH.get(len(cells), FIELDS[2:])
-        return cls(names, header, guessed_id="id" in names)
+        return cls(BY_WIDTH.get(len(cells), FIELDS[2:]), header)
 
     def of_line(self, line: str, place: str) -> Mapping[str, Any] | None:
         """Return the record of a line of tab-separated cells; None for a blank one."""
@@ -226,32 +211,6 @@ class TsvLayout:
 
 class LayoutError(DataError):
     """The columns of a file are unknown: an error of the options, so ``skip_bad`` does not skip it."""
-
-
-def check_ids(lines: Sequence[str], name: str) -> None:
-    """Raise an error for a file of four columns without a header whose first column has a value twice, so it is no id.
-
-    Parameters
-    ----------
-    lines
-        The first lines of the file, even if reading starts later.
-    name
-        The file's name.
-
-    Raises
-    ------
-    DataError
-        If two lines have the same id.
-    """
-    seen: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        identity, *others = line.split("\t")
-        if identity and len(others) == len(FIELDS) - 1 and seen.setdefault(identity, number) != number:
-            raise LayoutError(
-                f"{name}:{number}: the id {shown(identity)} is already used at {name}:{seen[identity]}; if the first "
-                'of the four columns is no id, say so with columns="-,context,message,response" '
-                "(--columns=-,context,message,response on the command line)"
-            )
 
 
 def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -286,23 +245,8 @@ def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | No
     return names
 
 
-_SLICE = 1 << 17  # rows per slice
-
-
-class ParquetTriples:
-    """An open Parquet file of triples.
-
-    Parameters
-    ----------
-    source
-        A path, or the whole file's bytes.
-    name
-        What messages call it.
-
-    Attributes
-    ----------
-    height
-        How many rows there are.
+def parquet_height(path: PathLike, name: str) -> int:
+    """Return the number of rows of a Parquet file of triples, whose columns are checked.
 
     Raises
     ------
@@ -311,63 +255,23 @@ class ParquetTriples:
     MissingExtraError
         If Polars is not installed.
     """
-
-    def __init__(self, source: PathLike | bytes, name: str) -> None:
-        self._name = name
-        self._lazy, schema, self.height = open_parquet(source, name)
-        self._columns = [field for field in FIELDS if field in schema]
-        self._check(schema)
-
-    def rows(self, size: Size, passed: int, contexts: bool, first: int = 0, count: int | None = None) -> _Opened:
-        """Return a reader of some rows.
-
-        Parameters
-        ----------
-        size
-            Maximum rows per batch; a function is called before each batch.
-        passed
-            How many rows to skip, of those after ``first``.
-        contexts
-            Whether contexts are wanted.
-        first, count
-            Which rows to read, all of them if left out.
-        """
-        last = self.height if count is None else first + count
-        if first + passed > self.height or last > self.height:
-            raise ChangedError(
-                f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
-            )
-        wanted = [field for field in self._columns if contexts or field != "context"]
-
-        def batches() -> Iterator[list[Any]]:
-            at = first + passed
-            while at < last:
-                # Slices, and so batches, end at the same rows wherever reading starts.
-                end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
-                with damage_named(self._name):
-                    records = self._lazy.select(wanted).slice(at, end - at).collect().rows(named=True)
-                yield from _in_batches(records, size)
-                at = end
-
-        return _Opened(batches(), lambda row, _place: _one_turn(row), lambda number, _: f"{self._name}: row {number}")
-
-    def _check(self, schema: Any) -> None:
-        polars = polars_module()
-        texts = (polars.String, polars.Categorical, polars.Enum)
-        for field in ("message", "response"):
-            if field not in schema:
-                found = some(schema) or "none"
-                raise DataError(f"{self._name}: the column {field} must be there; columns found: {found}")
-        for field in ("id", "message", "response"):
-            kind = schema.get(field)
-            numbered = field == "id" and kind is not None and kind.is_integer()
-            if kind is not None and kind.base_type() not in texts and not numbered:
-                what = "texts or whole numbers" if field == "id" else "texts"
-                raise DataError(f"{self._name}: the column {field} must hold {what}, not {kind}")
-        context = schema.get("context")
-        lists = context is not None and context.base_type() is polars.List and context.inner.base_type() in texts
-        if context is not None and not lists and context.base_type() not in (*texts, polars.Null):
-            raise DataError(f"{self._name}: the column context must hold lists of texts, or texts, not {context}")
+    _, schema, height = open_parquet(path, name)
+    polars = polars_module()
+    texts = (polars.String, polars.Categorical, polars.Enum)
+    for field in ("message", "response"):
+        if field not in schema:
+            raise DataError(f"{name}: the column {field} must be there; columns found: {some(schema) or 'none'}")
+    for field in ("id", "message", "response"):
+        kind = schema.get(field)
+        numbered = field == "id" and kind is not None and kind.is_integer()
+        if kind is not None and kind.base_type() not in texts and not numbered:
+            what = "texts or whole numbers" if field == "id" else "texts"
+            raise DataError(f"{name}: the column {field} must hold {what}, not {kind}")
+    context: Any = schema.get("context")
+    lists = context is not None and context.base_type() is polars.List and context.inner.base_type() in texts
+    if context is not None and not lists and context.base_type() not in (*texts, polars.Null):
+        raise DataError(f"{name}: the column context must hold lists of texts, or texts, not {context}")
+    return height
 
 
 _READ_WHOLE: Final = ("csv", "xlsx")  # a row may have several lines
@@ -410,7 +314,7 @@ class TripleFile(SourceFile):
         with opened(self.path, self.name) as (stream, _):
             if is_parquet(stream, self.name):
                 check_parquet(stream, self.name)
-                return "parquet", ParquetTriples(self.path, self.name).height
+                return "parquet", parquet_height(self.path, self.name)
             try:
                 return _form_of_lines(LineReader(stream, self.name, lenient=self.lenient), self), None
             except LayoutError as error:
@@ -438,14 +342,7 @@ class _Opened(NamedTuple):
     """Size in bytes; None if only `position` tells it, at the end."""
 
 
-def read_range(
-    part: Span,
-    rows: TripleRows,
-    size: Size,
-    *,
-    passed: int = 0,
-    tell: Progress,
-) -> Iterator[int]:
+def read_range(part: Span, rows: TripleRows, size: Size, *, passed: int = 0, tell: Progress) -> Iterator[int]:
     """Add triples to ``rows``, and yield the number of rows read so far after every batch.
 
     Parameters
@@ -472,7 +369,7 @@ def read_range(
         if file.form is None:
             source = _open_whole(file, rows, size, passed, stack)
         else:
-            source = _open_part(part, file, rows, size, passed)
+            source = _open_part(part, rows, size, passed)
         file.check_unchanged()  # after opening, as in `SourceFile.blocks`
         for batch in source.batches:
             header = source.header and end == 0
@@ -487,10 +384,13 @@ def read_range(
             tell((source.position(end) if source.size is None else source.size) - reached)
 
 
-def _open_part(part: Span, file: TripleFile, rows: TripleRows, size: Size, passed: int) -> _Opened:
+def _open_part(part: Span, rows: TripleRows, size: Size, passed: int) -> _Opened:
     """Open a file whose rows were counted."""
+    file = triple_file(part)
     if file.form == "parquet":
-        return ParquetTriples(file.path, rows.name).rows(size, passed, rows.contexts, part.first, part.count)
+        wanted = [field for field in FIELDS if rows.contexts or field != "context"]
+        batches = in_batches(part.after(passed).rows(wanted), size)
+        return _Opened(batches, lambda row, _: _one_turn(row.record), lambda _, row: row.place)
     return _lines(in_batches(part.after(passed).lines(lenient=rows.skip_bad), size), file, file.form)
 
 
@@ -499,13 +399,12 @@ def _open_whole(file: TripleFile, rows: TripleRows, size: Size, passed: int, sta
     stream, raw = stack.enter_context(opened(file.path, rows.name))
     if is_parquet(stream, rows.name):
         check_parquet(stream, rows.name)
-        # Slices need the file itself, unless it is compressed or a pipe.
-        plain = raw is not None and first_bytes(file.path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
-        whole = None if plain else stream.read()
-        table = ParquetTriples(file.path if whole is None else whole, rows.name)
-        total = (size_of(file.path) or 0) if whole is None else len(whole)
-        source = table.rows(size, passed, rows.contexts)
-        return source._replace(position=lambda end: total * end // table.height, size=total)
+        if raw is None or first_bytes(file.path, len(PARQUET_MAGIC)) != PARQUET_MAGIC:
+            raise DataError(f"{rows.name} is Parquet in a pipe or a compressed file; give the Parquet file itself")
+        height, total = parquet_height(file.path, rows.name), size_of(file.path) or 0
+        whole = Span(replace(file, form="parquet", height=height), count=height)
+        source = _open_part(whole, rows, size, passed)
+        return source._replace(position=lambda end: total * end // height, size=total)
     if format_of(rows.name) in _READ_WHOLE:
         cells = table_rows(stream, rows.name)
         first = next(cells, ("", ["message", "response"]))
@@ -534,10 +433,7 @@ def _form_of_lines(reader: LineReader, file: TripleFile) -> Form:
     form, first = format_of(file.name), reader.first()
     if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
         return "jsonl"
-    layout = _layout(first.split("\t"), file)
-    if layout.guessed_id:
-        check_ids(reader.head(LOOKED_AT), file.name)
-    return layout
+    return _layout(first.split("\t"), file)
 
 
 def _layout(first: Sequence[str], file: TripleFile, *, titled: bool = False) -> TsvLayout:

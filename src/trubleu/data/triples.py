@@ -318,8 +318,7 @@ class TripleFiles:
       reply, answer); which was taken for what is said. They are read whole.
     - *Tab-separated*: raw, so that neither quotes nor backslashes mean anything. If the first line names message and
       response, it is a header, as in CSV. Otherwise two columns are message and response, three begin with the
-      context, four with the id, unless what stands there comes again in the first 1,024 lines: then it is no id, and
-      ``columns`` must say what it is. A context is one turn, or nothing.
+      context, and of more, ``columns`` must say what they are. A context is one turn, or nothing.
     - *Parquet*: the fields of JSON lines as columns; ``context`` may also be a text, one turn.
 
     An id that is missing is FILE:LINE, in CSV, Excel and Parquet FILE:ROW. Files are UTF-8, maybe compressed with gzip

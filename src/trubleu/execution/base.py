@@ -245,6 +245,27 @@ class Engine(ABC):
             _tell([(str(partitions[number]), bad[number]) for number in sorted(bad)], len(partitions), skip_bad)
 
 
+def mapped(
+    engine: Engine | None,
+    function: Callable[[Partition, State], Result],
+    partitions: Sequence[Partition],
+    *,
+    state: Callable[[], State] | None = None,
+    progress: Callable[[Partition], object] | None = None,
+    skip_bad: bool = False,
+) -> Generator[tuple[Partition, Result], None, None]:
+    """Map as `Engine.map` does; without an engine in this process, where any error is raised at once and as it is."""
+    if engine is not None:
+        yield from engine.map(function, partitions, state=state, progress=progress, skip_bad=skip_bad)
+        return
+    made: Any = None if state is None else state()
+    for partition in partitions:
+        result = function(partition, made)
+        if progress is not None:
+            progress(partition)
+        yield partition, result
+
+
 def _check(status: Status, partition: object) -> None:
     if status.outcome == "refused":
         raise status.refusal()

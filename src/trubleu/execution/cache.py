@@ -4,8 +4,8 @@ Without the key, sealed files cannot be forged or changed, even by users who can
 user's own, stored in the configuration folder, or read from a file, for a folder that several users or clusters share.
 
 Cached results are looked up by a hash of everything they depend on: the content of the partition, the options and the
-code. Workers write each result to its own file, atomically. Files are never changed, only replaced if damaged, so the
-folder needs no lock, and unused files do no harm.
+code. Workers write each result to its own file, atomically. Files are never changed, only replaced, so the folder needs
+no lock, and unused files do no harm. A large result can be a file of its own, whose hash the sealed entry holds.
 """
 
 from __future__ import annotations
@@ -15,26 +15,30 @@ import os
 import secrets
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from trubleu.errors import DataError, EngineError, TrubleuError, UsageError, counted
-from trubleu.execution.base import Partition, Result, State
+from trubleu.execution.base import Partition, Result, State, mapped
+from trubleu.execution.hashing import file_digest, result_hash
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.writer import write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from trubleu.execution.base import Engine
     from trubleu.files.paths import PathLike
 
-KIND: Final = Kind(magic=b"TBresult", version=2, name="a kept result", remedy="remove it")
+KIND: Final = Kind(magic=b"TBresult", version=3, name="a kept result", remedy="remove it")
+SUFFIX: Final = ".result"
+"""How the names of entries end."""
 
 KEY_NAME: Final = "cache.key"
 """File name of the user's key, in the folder ``trubleu`` of their configuration."""
@@ -115,49 +119,39 @@ class Cache:
 
     def map(
         self,
-        each: Callable[[Callable[[Partition, State], Any]], Iterator[tuple[Partition, Any]]],
+        engine: Engine | None,
         function: Callable[[Partition, State], Result],
+        partitions: Sequence[Partition],
         folder: PathLike | None,
         *,
-        content: Callable[[Partition], Iterable[bytes]],
+        content: Callable[[Partition], Iterable[object]],
         pack: Callable[[Result], Packed | None],
         unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result],
         fits: Callable[[Partition, Result], bool] | None = None,
+        **options: Any,
     ) -> Generator[tuple[Partition, Result], None, None]:
         """Map a function with results cached in a folder.
 
         Parameters
         ----------
-        each
-            Maps a function over partitions, such as an engine's `map`.
-        function
-            Takes a partition and a state.
+        engine, function, partitions, options
+            As for `trubleu.execution.base.mapped`.
         folder
             Where results are kept; workers must find it under the same path. None to keep nothing.
         content, pack, unpack, fits
             As for `Kept`.
         """
         if folder is None:
-            yield from each(function)
+            yield from mapped(engine, function, partitions, **options)
             return
+        entries = Entries(paths.absolute(folder), self.key(folder))
         kept = Kept(
-            function=function,
-            folder=paths.absolute(folder),
-            content=content,
-            pack=pack,
-            unpack=unpack,
-            key=self.key(folder),
-            anew=self.anew,
-            fits=fits,
+            function=function, entries=entries, content=content, pack=pack, unpack=unpack, anew=self.anew, fits=fits
         )
-        results = each(kept)
-        try:
+        with closing(mapped(engine, kept, partitions, **options)) as results:
             for partition, (result, reused) in results:
                 self.count(reused)
                 yield partition, result
-        finally:
-            if hasattr(results, "close"):
-                results.close()
 
     @contextmanager
     def checked(self) -> Iterator[None]:
@@ -180,6 +174,92 @@ class Cache:
             ) from error
 
 
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The entries of a cache: sealed files in a folder, named by a hash of the code and of all else they depend on.
+
+    Attributes
+    ----------
+    folder
+        Where they are; workers must find it under the same path.
+    key
+        Seals entries; those of other keys are not used.
+    prefix
+        How their names begin.
+    """
+
+    folder: str
+    key: bytes = field(repr=False)
+    prefix: str = ""
+
+    def find(
+        self, depends: Iterable[object], unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result]
+    ) -> Result | None:
+        """Return an entry; None if it is missing, damaged, renamed or of another key, or its content cannot be used.
+
+        Parameters
+        ----------
+        depends
+            As for `result_hash`.
+        unpack
+            Turns the header and the arrays into the result; it may raise DataError, or any of the errors that lists,
+            dictionaries and numbers raise.
+
+        Raises
+        ------
+        EngineError
+            If it cannot be read now: it may be intact, so it must not be made again.
+        """
+        path, name = self._place(depends)
+        try:
+            kept = ArrayFile(path, KIND, key=self.key)
+            if kept.header.pop("key", None) != name:
+                return None
+            for file, digest in kept.header.pop("files").items():
+                if file_digest(paths.joined(self.folder, file)) != digest:
+                    return None
+            return unpack(kept.header, kept.array)
+        except DataError as error:
+            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+                raise EngineError(str(error)) from error
+        except _UNFIT:
+            pass  # the file is intact, but not such an entry
+        finally:
+            paths.forget(path)  # of a remote file: copies must not pile up
+        return None
+
+    def put(
+        self,
+        depends: Iterable[object],
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+        files: Iterable[str] = (),
+    ) -> None:
+        """Write an entry, atomically.
+
+        Parameters
+        ----------
+        depends
+            As for `result_hash`.
+        header, arrays
+            Plain values, and one-dimensional arrays.
+        files
+            Names of files in the folder that belong to the entry: without them, just as they are now, it is not found.
+
+        Raises
+        ------
+        DataError
+            If it cannot be written.
+        """
+        path, name = self._place(depends)
+        digests = {file: file_digest(paths.joined(self.folder, file)) for file in files}
+        write_arrays(path, KIND, {**header, "key": name, "files": digests}, arrays or {}, key=self.key)
+
+    def _place(self, depends: Iterable[object]) -> tuple[str, str]:
+        name = f"{self.prefix}{result_hash(depends)}"
+        return paths.joined(self.folder, f"{name}{SUFFIX}"), name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept(Generic[Partition, State, Result]):
     """A function with cached results, mapped in place of the original.
@@ -188,15 +268,12 @@ class Kept(Generic[Partition, State, Result]):
     ----------
     function
         Takes a partition and a state.
-    folder
-        Where results are kept; workers must find it under the same path.
+    entries
+        Where results are kept.
     content
-        Yields all that a partition's result depends on, as bytes.
+        Yields all that a partition's result depends on besides the code, as for `result_hash`.
     pack, unpack
-        Turn a result into what a file holds, or None if it is not to be kept, and back; what is no such content may
-        raise DataError or any of the errors that lists, dictionaries and numbers raise.
-    key
-        Seals results; those of other keys are not used.
+        Turn a result into what a file holds, or None if it is not to be kept, and back, as for `Entries.find`.
     anew
         Whether no result is used that is there.
     fits
@@ -204,11 +281,10 @@ class Kept(Generic[Partition, State, Result]):
     """
 
     function: Callable[[Partition, State], Result]
-    folder: str
-    content: Callable[[Partition], Iterable[bytes]]
+    entries: Entries
+    content: Callable[[Partition], Iterable[object]]
     pack: Callable[[Result], Packed | None]
     unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result]
-    key: bytes = field(repr=False)
     anew: bool = False
     fits: Callable[[Partition, Result], bool] | None = None
 
@@ -220,39 +296,22 @@ class Kept(Generic[Partition, State, Result]):
         EngineError
             If it cannot be kept or read, which says nothing about the partition's data.
         """
-        name = self._name(partition)
-        path = paths.joined(self.folder, f"{name}.result")
-        try:
-            if not self.anew:
-                kept = ArrayFile(path, KIND, key=self.key)
-                if kept.header.pop("key", None) == name:  # otherwise the file was renamed
-                    result = self.unpack(kept.header, kept.array)
-                    if self.fits is None or self.fits(partition, result):
-                        return result, True
-        except DataError as error:
-            # The file may be intact, so it is neither removed nor recomputed.
-            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
-                raise EngineError(str(error)) from error
-        except _UNFIT:
-            pass  # the file is intact, but not a packed result
-        finally:
-            paths.forget(path)  # of a remote file: copies must not pile up
+        depends = list(self.content(partition))
+        if not self.anew and (found := self.entries.find(depends, partial(self._unpacked, partition))):
+            return found[0], True
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
-            header, arrays = packed
             try:
-                write_arrays(path, KIND, {**header, "key": name}, arrays, key=self.key)
+                self.entries.put(depends, *packed)
             except DataError as error:
                 raise EngineError(str(error)) from error
         return result, False
 
-    def _name(self, partition: Partition) -> str:
-        digest = hashlib.blake2b(digest_size=32)
-        for part in self.content(partition):
-            # With the length, so moving a byte from one part to the next changes the hash.
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
-        return digest.hexdigest()
+    def _unpacked(
+        self, partition: Partition, header: dict[str, Any], array: Callable[[str], NDArray[Any]]
+    ) -> tuple[Result] | None:
+        result = self.unpack(header, array)
+        return (result,) if self.fits is None or self.fits(partition, result) else None
 
 
 def _own_key() -> bytes:

@@ -1,8 +1,9 @@
-"""Hashes of everything a result depends on: the installed code, other code, and files."""
+"""Hashes of everything a result depends on: the installed code, other code, options and files."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import sysconfig
 from functools import cache, partial
@@ -11,9 +12,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.files.paths import open_binary, reading
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
+
+    from trubleu.files.paths import PathLike
 
 
 _OWN: Final = __name__.partition(".")[0]
@@ -48,9 +53,32 @@ def code_digest() -> str:
     ).hexdigest()
 
 
+def result_hash(depends: Iterable[object]) -> str:
+    """Return a hash of the code and of everything else that a result depends on: bytes, or values with a ``repr``."""
+    digest = hashlib.blake2b(code_digest().encode(), digest_size=32)
+    for part in depends:
+        content = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
+        # With the length, so moving a byte from one part to the next changes the hash.
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
 def stream_digest(stream: BinaryIO) -> str:
     """Return BLAKE2b of the rest of an open file, in hexadecimal digits."""
     return hashlib.file_digest(stream, partial(hashlib.blake2b, digest_size=32)).hexdigest()  # type: ignore[arg-type]
+
+
+def file_digest(path: PathLike) -> str:
+    """Return BLAKE2b of a file's bytes.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    with reading(os.fspath(path)), open_binary(path) as stream:
+        return stream_digest(stream)
 
 
 def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:

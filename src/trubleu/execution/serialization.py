@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -175,3 +175,29 @@ def _names(record: type[Any]) -> Iterator[str]:
         return (field.name for field in fields(record))
     names: tuple[str, ...] = record._fields
     return iter(names)
+
+
+def typed(kind: Any, found: Any) -> Any:
+    """Return a JSON value as a type: a dataclass, a tuple, or one of these, string, boolean, count or None.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError, AttributeError
+        If it is not of that type.
+    """
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        given = {**{field.name: field.default for field in fields(kind) if field.default is not MISSING}, **found}
+        return kind(**{name: typed(hints[name], value) for name, value in given.items()})  # type: ignore[operator]
+    if get_origin(kind) is UnionType:
+        return None if found is None else typed(get_args(kind)[0], found)
+    if get_origin(kind) is tuple:
+        if not isinstance(found, list | tuple):
+            raise TypeError
+        kinds = get_args(kind)
+        if kinds[-1] is Ellipsis:
+            return tuple(typed(kinds[0], each) for each in found)
+        return tuple(typed(each, value) for each, value in zip(kinds, found, strict=True))
+    if type(found) is not kind or (kind is int and found < 0):
+        raise TypeError
+    return found

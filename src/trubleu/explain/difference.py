@@ -13,13 +13,7 @@ import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
 from trubleu.explain.explanation import tokens_of, windows
-from trubleu.explain.segment import (
-    check_explainable,
-    is_explainable,
-    most_different_either_way,
-    ngrams_of,
-    weights_of,
-)
+from trubleu.explain.segment import check_explainable, is_explainable, most_different_either_way, ngrams_of, weights_of
 from trubleu.explain.similarity import words_met
 from trubleu.metrics.base import as_references, whole_references
 from trubleu.metrics.trubleu import TruBleu
@@ -220,16 +214,8 @@ def bucket_rows(
             progress(1)
             if not len(rows):
                 continue
-            low = high = None
-            if sampling.interval:
-                interval = bootstrap_interval(
-                    rows,
-                    metric.score,
-                    resamples=sampling.resamples,
-                    confidence=sampling.confidence,
-                    seed=sampling.seed,
-                )
-                low, high = interval.low, interval.high
+            drawn = {name: getattr(sampling, name) for name in ("resamples", "confidence", "seed")}
+            interval = bootstrap_interval(rows, metric.score, **drawn) if sampling.interval else None
             yield BucketRow(
                 metric=name,
                 by=buckets.by,
@@ -237,8 +223,8 @@ def bucket_rows(
                 system=system,
                 segments=len(rows),
                 score=metric.result(rows).score,
-                low=low,
-                high=high,
+                low=None if interval is None else interval.low,
+                high=None if interval is None else interval.high,
             )
 
 

@@ -5,7 +5,7 @@ The C++ kernels count the same for whole corpora and keep only the sums; here th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,6 +14,8 @@ from trubleu.native import kernels
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from trubleu.data import References
+    from trubleu.metrics import Metric
     from trubleu.metrics.bleu2vec.alignment import SoftMatching
     from trubleu.metrics.matching import Matching
     from trubleu.metrics.trubleu import TruBleu
@@ -41,6 +43,10 @@ class Match(NamedTuple):
     held: int
     clipped: int
     weight: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values for JSON."""
+        return {"reference": self.reference + 1, "count": self.held, "clipped": self.clipped, "weight": self.weight}
 
 
 class NearMiss(NamedTuple):
@@ -115,6 +121,10 @@ class NGram(NamedTuple):
         """How many of its occurrences were credited, including partial credit for near misses."""
         return self.clipped + sum(miss.similarity for miss in self.near if miss.reference == self.count_from)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values for JSON; near misses only if there are any."""
+        return {**plain_fields(self, () if self.near else ("near",)), "count": self.occurrences}
+
 
 def tokens_of(matching: Matching | SoftMatching | TruBleu, text: str) -> tuple[str, ...]:
     """Return the tokens of a text as the kernel sees them, without its escapes.
@@ -153,10 +163,25 @@ def positions_of(tokens: Sequence[str], n: int) -> dict[Gram, list[int]]:
 _ROUNDING: Final = 1e-9
 
 
-def plain_values(thing: object, names: Sequence[str]) -> dict[str, Any]:
-    """Return some fields of an object for JSON: tuples as lists."""
-    values = {name: getattr(thing, name) for name in names}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+_PLACES: Final = (
+    "reference", "weight_from", "count_from", "length_from", "best_from", "cut_from", "most_similar", "repeats",
+)  # fmt: skip
+"""Fields that hold the place of a reference, which people count from 1."""
+
+
+def plain_fields(thing: Any, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the fields of something as plain values for JSON; references are counted from 1."""
+    names = [each.name for each in fields(thing)] if is_dataclass(thing) else thing._fields
+    values = {name: _plain(getattr(thing, name)) for name in names if name not in without}
+    return {name: value + 1 if name in _PLACES and value is not None else value for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        return plain_fields(value)
+    return [*map(_plain, value)] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,10 +205,6 @@ class ReferenceText:
     weight: float
     rated: float | None
     origin: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return its text and weight as plain values."""
-        return plain_values(self, ("text", "tokens", "weight", "rated", "origin"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,15 +255,23 @@ class ExplainedOutput:
         return self.score is None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output and its score as plain values."""
-        names = ("segment", "metric", "signature", "message", "context", "output", "tokens", "score")
-        return plain_values(self, names)
+        """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
+        numbered = enumerate(map(plain_fields, self.references), 1)
+        references = [{"reference": number, **each} for number, each in numbered]
+        return {**plain_fields(self, ("references", "weighted")), "references": references}
 
     def _repr_html_(self) -> str:
-        from trubleu.render.explanation_text import render_explanation_text
+        from trubleu.render.explanations import render_explanation_text
         from trubleu.results import html_text
 
         return html_text(render_explanation_text({"output": [self]}))  # type: ignore[list-item]
+
+
+def described(part: References, metric: Metric, signature: str, output: str) -> dict[str, Any]:
+    """Return the fields that explanations of an output share, given the references of its segment."""
+    segment = part[0]
+    about = {"segment": segment.id, "message": segment.message, "context": segment.context}
+    return {**about, "metric": metric.name, "signature": signature, "output": output}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,65 +360,7 @@ class Explanation(ExplainedOutput):
     length_from: int | None
     brevity_penalty: float | None
 
-    def row(self) -> list[float]:
-        """Return the n-gram statistics as the kernel counts them, zeros for a skipped segment.
-
-        The columns are those of `trubleu.metrics.matching.Matching`.
-        """
-        if self.skipped:
-            return []
-        return [
-            float(len(self.tokens)),
-            self.reference_length,
-            *(order.numerator for order in self.orders),
-            *(order.denominator for order in self.orders if self.weighted),
-            *(float(order.count) for order in self.orders),
-        ]
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
-        return {
-            **ExplainedOutput.to_dict(self),
-            "brevity_penalty": self.brevity_penalty,
-            "hypothesis_length": len(self.tokens),
-            "reference_length": self.reference_length,
-            "length_from": reference_number(self.length_from),
-            "best_weight": self.best_weight,
-            **({"recall": True} if self.recall else {}),
-            "orders": [_order_dict(order) for order in self.orders],
-            "references": [
-                {"reference": number, **reference.to_dict(), **plain_values(reference, ("credit", "matched"))}
-                for number, reference in enumerate(self.references, 1)
-            ],
-        }
-
-
-def _order_dict(order: ExplainedOrder) -> dict[str, Any]:
-    smoothed = ("smoothed_numerator", "smoothed_denominator")
-    names = ("order", "count", "numerator", "denominator", *smoothed, "precision", "used")
-    return {**plain_values(order, names), "ngrams": [_ngram_dict(gram) for gram in order.ngrams]}
-
-
-def _ngram_dict(gram: NGram) -> dict[str, Any]:
-    near = [_numbered(plain_values(miss, miss._fields)) for miss in gram.near]
-    return {
-        **plain_values(gram, ("tokens", "positions")),
-        "count": gram.occurrences,
-        **plain_values(gram, ("credit", "possible", "weight")),
-        "weight_from": reference_number(gram.weight_from),
-        "count_from": reference_number(gram.count_from),
-        "matches": [
-            {"reference": match.reference + 1, "count": match.held, "clipped": match.clipped, "weight": match.weight}
-            for match in gram.matches
-        ],
-        **({"near": near} if near else {}),
-    }
-
-
-def _numbered(values: dict[str, Any]) -> dict[str, Any]:
-    return {**values, "reference": values["reference"] + 1}
-
-
-def reference_number(index: int | None) -> int | None:
-    """Return a reference's number as displayed, from 1."""
-    return None if index is None else index + 1
+        values = {**ExplainedOutput.to_dict(self), "hypothesis_length": len(self.tokens)}
+        return values if self.recall else {name: value for name, value in values.items() if name != "recall"}

@@ -19,6 +19,7 @@ from trubleu.explain.explanation import (
     Match,
     NearMiss,
     NGram,
+    described,
     positions_of,
     tokens_of,
     windows,
@@ -210,18 +211,12 @@ def _explain_ngrams(
     orders = ngrams_of(metric, output, part.texts, weights)
     length, length_from = _reference_length(matching, len(tokens), list(map(len, reference_tokens)), weights)
     best = max(weights)
-    looked_at = part[0]
     earned = _credits_by_reference(orders, len(weights))
     holders = {match.reference for grams in orders[:1] for gram in grams for match in gram.matches}
     recall = isinstance(metric, Bleu2Vec) and metric.recall
     made, parts = (None, None) if skipped else _score(metric, orders, len(tokens), length, best)
     return Explanation(
-        segment=looked_at.id,
-        metric=metric.name,
-        signature=signature,
-        message=looked_at.message,
-        context=looked_at.context,
-        output=output,
+        **described(part, metric, signature, output),
         tokens=tokens,
         references=tuple(
             ExplainedReference(
@@ -233,7 +228,7 @@ def _explain_ngrams(
                 credit=earned[place],
                 matched=place in holders,
             )
-            for place, reference in enumerate(looked_at.references)
+            for place, reference in enumerate(part[0].references)
         ),
         weighted=matching.credit != "counts",
         best_weight=best,

@@ -9,13 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.errors import TrubleuWarning
-from trubleu.explain.explanation import (
-    ExplainedOutput,
-    Explanation,
-    ReferenceText,
-    plain_values,
-    reference_number,
-)
+from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,42 +137,22 @@ class SimilarityExplanation(ExplainedOutput):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
-        return {
-            **ExplainedOutput.to_dict(self),
-            **plain_values(self, ("token_weights", "best")),
-            "best_from": reference_number(self.best_from),
-            **plain_values(self, ("mean", "earned")),
-            "most_similar": reference_number(self.most_similar),
-            "cut": self.cut,
-            "cut_from": reference_number(self.cut_from),
-            "references": [self._reference_dict(place) for place in range(len(self.references))],
-        }
-
-    def _reference_dict(self, place: int) -> dict[str, Any]:
-        reference = self.references[place]
-        return {
-            "reference": place + 1,
-            **reference.to_dict(),
-            "token_weights": list(reference.token_weights),
-            "repeats": reference_number(reference.repeats),
-            **plain_values(reference, ("similarity", "characters", "share", "cut")),
-            "orders": [
-                {
-                    **plain_values(order, ("order", "precision", "recall", "f")),
-                    "pairs": [self._pair_dict(pair, order.order, reference) for pair in order.pairs],
-                }
-                for order in reference.orders
-            ],
-        }
-
-    def _pair_dict(self, pair: AlignedNgrams, order: int, reference: SimilarReference) -> dict[str, Any]:
-        return {
-            "position": pair.position,
-            "tokens": list(self.tokens[pair.position :][:order]),
-            "reference_position": pair.reference_position,
-            "reference_tokens": list(reference.tokens[pair.reference_position :][:order]),
-            **plain_values(pair, ("exact", "similarity")),
-        }
+        values = ExplainedOutput.to_dict(self)
+        del values["uses_characters"]
+        for written, reference in zip(values["references"], self.references, strict=True):
+            for place, order in enumerate(reference.orders):
+                written["orders"][place]["pairs"] = [
+                    {
+                        "position": pair.position,
+                        "tokens": list(self.tokens[pair.position :][: order.order]),
+                        "reference_position": pair.reference_position,
+                        "reference_tokens": list(reference.tokens[pair.reference_position :][: order.order]),
+                        "exact": pair.exact,
+                        "similarity": pair.similarity,
+                    }
+                    for pair in order.pairs
+                ]
+        return values
 
 
 AnyExplanation: TypeAlias = Explanation | SimilarityExplanation
@@ -221,12 +195,7 @@ def explain_similarity(
     orders = _orders(parts)
     shown = not skipped and best_from is not None
     return SimilarityExplanation(
-        segment=segment.id,
-        metric=metric.name,
-        signature=signature,
-        message=segment.message,
-        context=segment.context,
-        output=output,
+        **described(references, metric, signature, output),
         tokens=parts.tokens,
         token_weights=parts.weights,
         references=tuple(

@@ -300,7 +300,8 @@ class ArrayFile:
         given = seal.encode("utf-8", "replace") if isinstance(seal, str) and seal else b"no seal"
         made = sealed(self._kind.magic + text.replace(given, _BLANK.encode(), 1), key)
         if not hmac.compare_digest(made.encode(), given):
-            raise DataError(unsealed(self.name, self._kind.remedy))
+            what = "was altered or damaged, or not made with this key; name its own (--cache-key), or"
+            raise DataError(f"{self.name} {what} {self._kind.remedy}")
 
     def _check_size(self, there: int) -> None:
         ends = [0]
@@ -344,11 +345,6 @@ def sealed(content: bytes | memoryview, key: bytes, more: bytes = b"") -> str:
     found = hashlib.blake2b(content, key=key, digest_size=32)
     found.update(more)
     return found.hexdigest()
-
-
-def unsealed(name: str, remedy: str) -> str:
-    """Return the message for a file whose seal does not match."""
-    return f"{name} was altered or damaged, or not made with this key; name its own (--cache-key), or {remedy}"
 
 
 def _checksum(data: NDArray[np.uint8], key: bytes | None) -> str:

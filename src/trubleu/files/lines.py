@@ -328,24 +328,13 @@ class LineReader:
 
     def first(self) -> str:
         """Return the first line; `batches` yields it again."""
-        lines = self._decoded(self._split(1)[0], self._name, 0, 0)
-        return (lines[0] if lines else None) or ""
-
-    def head(self, count: int) -> list[str]:
-        """Return up to ``count`` first lines; `batches` yields them again. Invalid UTF-8 is replaced."""
-        return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in self._split(count)]
-
-    def _split(self, count: int) -> list[bytes]:
-        ends = sum(block.count(b"\n") for block in self._ready)
         pieces = LinePieces(self._name)
-        while ends < count and (block := self._read()):
+        while not (self._ready and b"\n" in self._ready[-1]) and (block := self._read()):
             self._ready.append(block)
-            if more := block.count(b"\n"):
-                pieces.joined(b"")
-            else:
-                pieces.add(block, ends)
-            ends += more
-        return b"".join(self._ready).split(b"\n", count)[:count]
+            if b"\n" not in block:
+                pieces.add(block, 0)
+        lines = self._decoded(b"".join(self._ready).partition(b"\n")[0], self._name, 0, 0)
+        return (lines[0] if lines else None) or ""
 
     def batches(self, size: Size, passed: int) -> Iterator[list[Line]]:
         """Skip ``passed`` lines and yield the rest in lists of ``size`` (the last may be shorter).

@@ -111,29 +111,10 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
     return replace(table_of(frame, wanted, name), names=names)
 
 
-def scan_parquet(source: Path | bytes, name: str) -> pl.LazyFrame:
-    """Open a local Parquet file, or its bytes, to read some of its rows (inside `damage_named`).
+def open_parquet(path: PathLike, name: str) -> tuple[pl.LazyFrame, pl.Schema, int]:
+    """Open a Parquet file to read some of its rows; return it with its columns and its number of rows.
 
     The checksum is verified once per process, and again if the file has changed.
-
-    Raises
-    ------
-    DataError
-        If it is damaged.
-    """
-    if isinstance(source, bytes):
-        _check_sum(io.BytesIO(source), name)
-    else:
-        state = source.stat()
-        _check_file(source, name, (state.st_ino, state.st_size, state.st_mtime_ns))
-    # Prevents Polars from expanding the name as a glob pattern.
-    file = io.BytesIO(source) if isinstance(source, bytes) else source
-    lazy: pl.LazyFrame = polars_module().scan_parquet(file, glob=False, hive_partitioning=False)
-    return lazy
-
-
-def open_parquet(source: PathLike | bytes, name: str) -> tuple[pl.LazyFrame, pl.Schema, int]:
-    """Open a Parquet file, or its bytes; return it with its columns and its number of rows.
 
     Raises
     ------
@@ -141,9 +122,12 @@ def open_parquet(source: PathLike | bytes, name: str) -> tuple[pl.LazyFrame, pl.
         If it cannot be read, or is damaged.
     """
     with reading(name):
-        file = source if isinstance(source, bytes) else local_copy(source)
+        file = local_copy(path)
     with damage_named(name) as polars:
-        lazy = scan_parquet(file, name)
+        state = file.stat()
+        _check_file(file, name, (state.st_ino, state.st_size, state.st_mtime_ns))
+        # Prevents Polars from expanding the name as a glob pattern.
+        lazy = polars.scan_parquet(file, glob=False, hive_partitioning=False)
         return lazy, lazy.collect_schema(), int(lazy.select(polars.len()).collect().item())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from trubleu.data.outputs import match_systems
-from trubleu.errors import UsageError, counted, nearest, some
+from trubleu.errors import UsageError, nearest
 from trubleu.metrics.registry import is_error_rate
 
 if TYPE_CHECKING:
@@ -61,34 +61,35 @@ def given_scores(
     """
     given: dict[str, GivenScores] = {}
     for scores in files:
-        theirs = {system: name for name, system in match_systems(scores.systems(), systems).items()}
+        theirs = _matched(scores, systems)
         if notes is not None:
-            _note_unknown(scores, "system", scores.systems(), theirs.values(), notes)
-            _note_unknown(scores, "segment", scores.segments(), set(segments), notes)
+            notes.unknown(f"{scores.source} scores", "system", scores.systems(), theirs.values())
+            notes.unknown(f"{scores.source} scores", "segment", scores.segments(), set(segments))
         for name in scores.metrics():
             if name in ours or name in given:
                 raise UsageError(f"there are two metrics named {name}, one of them from {scores.source}; rename one")
+            sign = -1 if name in lower_is_better or is_error_rate(name) else 1
             table = scores.table(name, [theirs.get(system, system) for system in systems], segments)
-            given[name] = GivenScores(name, table, sign_of(name, lower_is_better), scores.source)
-    check_lower_is_better(lower_is_better, given)
-    return [*given.values()]
-
-
-def _note_unknown(scores: SegmentScores, what: str, names: Sequence[str], known: Container[str], notes: Notes) -> None:
-    if unknown := [name for name in names if name not in known]:
-        notes.warn(
-            f"{scores.source} has scores of {counted(len(unknown), what)} unknown here, left out: {some(unknown)}"
-        )
-
-
-def check_lower_is_better(names: Collection[str], given: Collection[str]) -> None:
-    """Raise an error for an error rate of which no file has scores."""
-    for name in names:
+            given[name] = GivenScores(name, table, sign, scores.source)
+    for name in lower_is_better:
         if name not in given:
             hint = nearest(name, sorted(given)) if given else "there are none"
             raise UsageError(f"lower is better for {name}, but no file has scores of it; {hint}")
+    return [*given.values()]
 
 
-def sign_of(name: str, lower_is_better: Container[str]) -> int:
-    """Return −1 for an error rate, which may have the name of one of ours, such as ter; else 1."""
-    return -1 if name in lower_is_better or is_error_rate(name) else 1
+def _matched(scores: SegmentScores, systems: Sequence[str]) -> dict[str, str]:
+    """Return what a file calls each system that it has; WMT's files leave the test set out of the names."""
+    names = scores.systems()
+    found = {system: name for name, system in match_systems(names, systems).items()}
+    for testset in filter(None, scores.testsets()):
+        longer = {f"{testset}.{name}": name for name in names if name not in found.values()}
+        free = [system for system in systems if system not in found]
+        found |= {system: longer[name] for name, system in match_systems(longer, free).items()}
+    return found
+
+
+def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of a system from sums of (score of a segment, 1)."""
+    mean: NDArray[np.float64] = sums[..., 0] / sums[..., 1]
+    return mean

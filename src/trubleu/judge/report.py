@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from trubleu.errors import CountedWarning, TrubleuWarning
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, counted, some
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 
 class Notes:
@@ -37,9 +37,41 @@ class Notes:
         self._sentences.setdefault(str(warning))
         warnings.warn(warning, stacklevel=3)
 
+    def unknown(self, who: str, what: str, names: Iterable[str], known: Container[str]) -> None:
+        """Warn of systems or items that are not here and left out: ``who`` is such as "ratings.csv rates"."""
+        if strange := [name for name in dict.fromkeys(names) if name not in known]:
+            self.warn(
+                f"{who} {counted(len(strange), what)} without outputs ({some(strange, 3)}), left out; "
+                "correct the names if they are there under others"
+            )
+
+    def turned(self, names: Sequence[str]) -> None:
+        """Keep the names of error rates, whose sign is changed."""
+        if names:
+            self.add(f"the sign of error rates is changed, so agreement is positive: {some(names)}")
+
     def all(self) -> tuple[str, ...]:
         """Return the sentences in their order."""
         return tuple(self._sentences)
+
+
+def nothing_fits(
+    what: str, source: str, theirs: tuple[Sequence[str], Sequence[str]], ours: tuple[Sequence[str], Sequence[str]]
+) -> DataError:
+    """Return the error for ratings or rankings none of which is of an output that is here.
+
+    Parameters
+    ----------
+    what, source
+        Such as "rating", and where they are from.
+    theirs, ours
+        Names of systems and items.
+    """
+    there, here = (f"of {some(systems, 3)} on {some(items, 3)}" for systems, items in (theirs, ours))
+    return DataError(
+        f"no {what} in {source} is of an output that is here: they are {there}, and the outputs are {here}; "
+        "use the same names"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
-from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest
-from trubleu.metrics.options import OPTIONS
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted
+from trubleu.metrics.options import check_flag
 from trubleu.native import MAX_ORDER
 from trubleu.results import html_record
-from trubleu.signature import make_signature, number_text
+from trubleu.signature import number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         """Validate the options. Metrics declare them as dataclass fields, so they can be inherited."""
-        for option in fields(self):  # type: ignore[arg-type]
+        for option in getattr(self, "__dataclass_fields__", {}).values():
             if option.type == "bool":
                 check_flag(option.name, getattr(self, option.name))
 
@@ -257,11 +256,6 @@ class Metric(ABC):
         score, signature = float(self.score(summed)), self.signature(references)
         return kind(metric=self.name, score=score, segments=segments, signature=signature, **parts)
 
-    def _signed(self, references: AnyReferences | None, *, lowercase: bool, **pairs: object) -> Signature:
-        """Return a signature that begins with the number of references and the case, as most do."""
-        case = "lc" if lowercase else "mixed"
-        return make_signature(self.name, nrefs=reference_number(references), case=case, **pairs)
-
     def __repr__(self) -> str:
         return f"<{self.signature()}>"
 
@@ -332,32 +326,6 @@ def check_order(order: int) -> int:
     return order
 
 
-def check_choice(option: str, value: str, metric: str = "") -> str:
-    """Validate one of the declared choices of an option; some metrics have other ones."""
-    choices = OPTIONS[option].choices_of(metric)
-    if value not in choices:
-        raise UsageError(f"{option}={value} is not known; {nearest(str(value), choices)}")
-    return value
-
-
-def check_flag(option: str, value: bool) -> None:
-    """Validate a boolean; 0, 1 and strings are usually a mistake."""
-    if not isinstance(value, bool):
-        raise UsageError(f"{option}={value!r} must be true or false")
-
-
-def check_number(option: str, value: float, what: str, fits: Callable[[float], bool]) -> float:
-    """Validate a number; ``what`` describes those that fit."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-        raise UsageError(f"{option}={value} must be {what}")
-    return float(value)
-
-
-def check_share(option: str, value: float) -> float:
-    """Validate a number from 0 to 1."""
-    return check_number(option, value, "a number from 0 to 1", lambda number: 0 <= number <= 1)
-
-
 def parse_kind(
     option: str, text: str, plain: Sequence[str], numbered: str, what: str, fits: Callable[[float], bool]
 ) -> tuple[str, float]:
@@ -372,16 +340,12 @@ def parse_kind(
     raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
-def check_smoothing(smoothing: str, value: float | None, metric: str = "") -> tuple[str, float | None]:
-    """Validate a smoothing method and its value, filling in the default."""
-    check_choice("smoothing", smoothing, metric)
+def check_smoothing(smoothing: str, value: float | None) -> float | None:
+    """Return the value of a smoothing method, or its default; some take none."""
     usual = SMOOTHING_VALUES.get(smoothing)
-    if value is None:
-        return smoothing, usual
-    if usual is None:
+    if usual is None and value is not None:
         raise UsageError(f"smoothing={smoothing} takes no value; leave smoothing_value out, or use floor or add-k")
-    what = "a number that is not below 0"
-    return smoothing, check_number("smoothing_value", value, what, lambda number: 0 <= number < math.inf)
+    return usual if value is None else value
 
 
 def smoothing_text(smoothing: str, value: float | None) -> str:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.signature import Signature
 
 
 class Counts(NamedTuple):
@@ -228,7 +227,15 @@ class BleuOptions(NgramMetric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
+        self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
+
+    def _signed_options(self) -> dict[str, object]:
+        return {
+            "eff": self.effective_order,
+            "tok": self.tokenizer.name,
+            "smooth": smoothing_text(self.smoothing, self.smoothing_value),
+            "reflen": self.reference_length,
+        }
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -270,9 +277,9 @@ class Bleu(CountedBleu, BleuOptions):
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
         """Compare outputs with each reference once."""
-        from trubleu.metrics.chosen_references import ComparedNgrams
+        from trubleu.metrics.chosen_references import ComparedNgrams, NgramMatches
 
-        return ComparedNgrams.of(self.matching, outputs, references, None, threads)
+        return ComparedNgrams(self.matching, NgramMatches.of(self, outputs, references, threads))
 
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
         """Split the columns of summed statistics."""
@@ -281,14 +288,3 @@ class Bleu(CountedBleu, BleuOptions):
     def parts(self, counts: Counts) -> BleuParts:
         """Return scores with precisions and brevity penalties."""
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
-
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return self._signed(
-            references,
-            lowercase=self.lowercase,
-            eff=self.effective_order,
-            tok=self.tokenizer.name,
-            smooth=smoothing_text(self.smoothing, self.smoothing_value),
-            reflen=self.reference_length,
-        )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.matching import Matching
+    from trubleu.metrics.matching import Matching, WordMetric
     from trubleu.text import Tokenizer
 
 KEPT_CHOICES: Final = 8
@@ -245,22 +245,17 @@ class NgramMatches:
 
     @classmethod
     def of(
-        cls,
-        outputs: Sequence[str],
-        references: References,
-        tokenizer: Tokenizer,
-        *,
-        lowercase: bool,
-        order: int,
-        threads: int | None,
+        cls, metric: WordMetric, outputs: Sequence[str], references: References, threads: int | None
     ) -> NgramMatches:
         """Return the matches of outputs; those of the highest order are kept with the references."""
         texts = tuple(outputs)
-        kept: dict[tuple[str, ...], NgramMatches] = references.remembered((cls, tokenizer, lowercase), dict)
+        kept: dict[tuple[str, ...], NgramMatches] = references.remembered(
+            (cls, metric.tokenizer, metric.lowercase), dict
+        )
         found = kept.get(texts)
-        if found is None or len(found.matches) < order:
-            ngrams = ReferenceNgrams.of(references, tokenizer, lowercase, threads)
-            found = kept[texts] = cls(ngrams, texts, order, threads)
+        if found is None or len(found.matches) < metric.order:
+            ngrams = ReferenceNgrams.of(references, metric.tokenizer, metric.lowercase, threads)
+            found = kept[texts] = cls(ngrams, texts, metric.order, threads)
         return found
 
     def rows(
@@ -311,26 +306,6 @@ class ComparedNgrams:
     matching: Matching
     matches: NgramMatches
     weights: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        matching: Matching,
-        outputs: Sequence[str],
-        references: References,
-        weights: NDArray[np.float64] | None,
-        threads: int | None,
-    ) -> ComparedNgrams:
-        """Compare outputs with references."""
-        matches = NgramMatches.of(
-            outputs,
-            references,
-            matching.tokenizer,
-            lowercase=matching.lowercase,
-            order=matching.order,
-            threads=threads,
-        )
-        return cls(matching, matches, weights)
 
     def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the statistics against a choice of the references."""

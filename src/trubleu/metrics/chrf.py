@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.errors import UsageError
 from trubleu.metrics.base import AnyReferences, Compared, FResult
 from trubleu.metrics.matching import TextMetric, TextPairs, kept_part
 from trubleu.native import kernels, resolve_threads
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.signature import Signature
-
-MOST: Final = 1000
-"""Maximum order and maximum beta."""
 
 TINY: Final = 1e-16
 """Precision of no n-grams, as in sacreBLEU."""
@@ -54,6 +49,7 @@ class ChrF(TextMetric):
     """
 
     uses_weights: ClassVar[bool] = False
+    family: ClassVar[str] = "chrf"
 
     char_order: int = 6
     word_order: int = 0
@@ -65,10 +61,6 @@ class ChrF(TextMetric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        for name, least in (("char_order", 1), ("word_order", 0), ("beta", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
-                raise UsageError(f"{name}={value} must be a whole number from {least} to {MOST}")
         self.name = "chrf" + "+" * min(self.word_order, 2)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
@@ -133,18 +125,15 @@ class ChrF(TextMetric):
         recall = np.divide(match, reference, out=np.full(match.shape, TINY), where=reference > 0)
         return precision, recall, (hypothesis > 0) & (reference > 0)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return self._signed(
-            references,
-            lowercase=self.lowercase,
-            eff=not self.eps_smoothing,
-            nc=self.char_order,
-            nw=self.word_order,
-            beta=self.beta,
-            space=self.whitespace,
-            sacrebleu=_sacrebleu_version(),
-        )
+    def _signed_options(self) -> dict[str, object]:
+        return {
+            "eff": not self.eps_smoothing,
+            "nc": self.char_order,
+            "nw": self.word_order,
+            "beta": self.beta,
+            "space": self.whitespace,
+            "sacrebleu": _sacrebleu_version(),
+        }
 
 
 class _ComparedChrF(NamedTuple):

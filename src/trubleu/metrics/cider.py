@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.metrics.base import AnyReferences, Compared, check_flag, check_number
 from trubleu.metrics.chosen_references import NgramMatches
 from trubleu.metrics.corpus_weights import Corpus, Counted, NgramCounts, Part, WeightedNgramMetric
 from trubleu.metrics.matching import mean_score
 from trubleu.metrics.meteor.lexicon import Stemmer
+from trubleu.metrics.options import check_flag, checked
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.metrics.base import AnyReferences, Compared
     from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
@@ -92,14 +92,11 @@ class Cider(WeightedNgramMetric):
         """Compare outputs with each reference once; idf comes from the chosen references."""
         if self.stem or not self.learns:
             return None
-        matches = NgramMatches.of(
-            outputs, references, self.tokenizer, lowercase=self.lowercase, order=self.order, threads=threads
-        )
-        return _ComparedCider(self, matches)
+        return _ComparedCider(self, NgramMatches.of(self, outputs, references, threads))
 
     def _rows(self, part: Part) -> NDArray[np.float64]:
         """Return (score, 1)."""
-        words, known = part.words, part.known.kernel
+        words, known = part.words, part.known
         stems, norms = words.stems(self._stemming, part.outputs), self._norms(part)
         scores = kernels.cider(
             known, part.outputs, words.texts, words.offsets, stems, part.first, norms, self.sigma, part.threads
@@ -114,7 +111,7 @@ class Cider(WeightedNgramMetric):
         found = kept.get("norms")
         if found is None or found[0] is not known:
             stems = words.stems(self._stemming)
-            norms = kernels.cider_norms(known.kernel, words.texts, words.offsets, stems, self.order, part.threads)
+            norms = kernels.cider_norms(known, words.texts, words.offsets, stems, self.order, part.threads)
             found = kept["norms"] = known, norms
         return found[1]
 
@@ -122,19 +119,16 @@ class Cider(WeightedNgramMetric):
         """Return the mean for each row of summed statistics."""
         return mean_score(statistics, self.columns, self.name)
 
+    def _signed_options(self) -> dict[str, object]:
+        return {
+            "tok": self.tokenizer.name,
+            "stem": self._stemming.signature() if self._stemming else "none",
+            "sigma": self.sigma or None,
+        }
+
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return self._signed(
-            references,
-            lowercase=self.lowercase,
-            tok=self.tokenizer.name,
-            stem=self._stemming.signature() if self._stemming else "none",
-            **self._own_pairs(),
-            idf=self._learned_from(references),
-        )
-
-    def _own_pairs(self) -> dict[str, Any]:
-        return {}
+        return super().signature(references).extended(idf=self._learned_from(references))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +194,4 @@ class CiderD(Cider):
         sigma: float = 6.0,
     ) -> None:
         super().__init__(order, tokenize=tokenize, lowercase=lowercase, stem=stem, corpus=corpus)
-        self.sigma = check_number("sigma", sigma, "a number above 0", lambda value: 0 < value < math.inf)
-
-    def _own_pairs(self) -> dict[str, Any]:
-        return {"sigma": self.sigma}
+        self.sigma = checked("sigma", sigma)

@@ -40,8 +40,8 @@ Counted = Literal["occurrences", "segments"]
 """What is counted: occurrences of an n-gram, or segments that contain it."""
 
 
-class NgramCounts:
-    """N-gram counts of references, which can be added up.
+class NgramCounts(kernels.NgramCounts):
+    """N-gram counts of references, which can be added up, pickled and stored.
 
     Parameters
     ----------
@@ -52,31 +52,12 @@ class NgramCounts:
     """
 
     def __init__(self, orders: int, counted: Counted) -> None:
-        self.orders, self.counted = orders, counted
-        self.kernel = kernels.NgramCounts(orders, counted == "segments")
+        super().__init__(orders, counted == "segments")
+        self.counted = counted
 
-    @property
-    def tokens(self) -> int:
-        """Total number of words in the references."""
-        return self.kernel.tokens
-
-    @property
-    def segments(self) -> int:
-        """Number of segments."""
-        return self.kernel.segments
-
-    @property
-    def size(self) -> int:
-        """Number of distinct n-grams."""
-        return self.kernel.size
-
-    def of_words(self, words: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return the counts of some words, 0 for missing ones."""
-        return self.kernel.counts_of(words)
-
-    def add(self, other: NgramCounts, least: int = 1) -> None:
+    def add_counts(self, other: NgramCounts, least: int = 1) -> None:
         """Add the counts of other segments, dropping n-grams with a count below ``least``."""
-        self.kernel.merge(*other.kernel.arrays(), other.tokens, other.segments, least)
+        self.merge(*other.arrays(), other.tokens, other.segments, least)
 
     def without_rare(self) -> NgramCounts:
         """Return a copy without n-grams counted once, which have the same effect as missing ones.
@@ -84,12 +65,12 @@ class NgramCounts:
         The parts of an n-gram occur at least as often as the n-gram itself, so the rest stays consistent.
         """
         kept = NgramCounts(self.orders, self.counted)
-        kept.add(self, least=2)
+        kept.add_counts(self, least=2)
         return kept
 
     def plain(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return everything as plain values and unsigned arrays, for a file."""
-        heap, begins, counts, edges, edge_counts = self.kernel.arrays()
+        heap, begins, counts, edges, edge_counts = self.arrays()
         arrays: dict[str, NDArray[Any]] = {"words": heap, "begins": begins, "counts 1": counts}
         for order, (keys, often) in enumerate(zip(edges, edge_counts, strict=True), 2):
             arrays |= {f"edges {order}": keys, f"counts {order}": often}
@@ -103,7 +84,7 @@ class NgramCounts:
         orders = range(2, counts.orders + 1)
         edges, often = ([np.ascontiguousarray(array(f"{name} {n}")) for n in orders] for name in ("edges", "counts"))
         heap, begins, words = (np.ascontiguousarray(array(name)) for name in ("words", "begins", "counts 1"))
-        counts.kernel.merge(heap, begins, words, edges, often, values["tokens"], values["segments"], 1)
+        counts.merge(heap, begins, words, edges, often, values["tokens"], values["segments"], 1)
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -193,7 +174,7 @@ class LearningMetric(WordMetric):
         threads = resolve_threads(threads, references.count)
         words = self._words(references, threads)
         counts = NgramCounts(self.learned_orders, self.counted)
-        counts.kernel.add(words.texts, words.offsets, words.stems(self._stemming), drop_rare, threads)
+        counts.add(words.texts, words.offsets, words.stems(self._stemming), drop_rare, threads)
         return counts
 
     def _counts_of(self, references: References, threads: int | None = None) -> NgramCounts:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.data.weights import weight_problem
-from trubleu.errors import CountedWarning, DataError, UsageError, some
-from trubleu.metrics.base import AnyReferences, Compared, Metric, check_choice, parse_kind, whole_references
+from trubleu.errors import CountedWarning, DataError, some
+from trubleu.metrics.base import Compared, Metric, parse_kind, whole_references
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
 from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.signature import number_text
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
-    from trubleu.signature import Signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +29,6 @@ class WeightPolicy:
 
     no_positive: str
     unrated_as: float | None
-
-    @classmethod
-    def checked(cls, no_positive: str, unrated_as: float | None) -> WeightPolicy:
-        """Create a policy from validated options."""
-        check_choice("no_positive", no_positive)
-        if unrated_as is not None and (problem := weight_problem(unrated_as)):
-            raise UsageError(f"unrated_as {problem}")
-        return cls(no_positive=no_positive, unrated_as=unrated_as)
 
     def weights(self, references: References | PreparedReferences) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return one weight per reference, and the segments to skip; references without weights have weight 1."""
@@ -119,7 +109,7 @@ class WeightedMetric(Metric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        self.policy = WeightPolicy.checked(self.no_positive, self.unrated_as)
+        self.policy = WeightPolicy(no_positive=self.no_positive, unrated_as=self.unrated_as)
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
         """Return the segments without a reference of positive weight."""
@@ -145,19 +135,20 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        check_choice("definition", self.definition)
-        check_choice("length_references", self.length_references)
         self.matching = replace(
             self.matching,
             credit="products" if self.definition == "paper" else "fork2019",
             positive_lengths=self.length_references == "positive",
         )
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        own = super().signature(references)  # type: ignore[safe-super]  # that of the metric behind this one
-        pairs = {"def": self.definition, "lenrefs": self.length_references, "nopos": self.no_positive}
-        return own.extended(**pairs, zero=ROUNDING, unrated=self.unrated_as)
+    def _signed_options(self) -> dict[str, object]:
+        return super()._signed_options() | {
+            "def": self.definition,
+            "lenrefs": self.length_references,
+            "nopos": self.no_positive,
+            "zero": ROUNDING,
+            "unrated": self.unrated_as,
+        }
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -218,9 +209,10 @@ class DeltaBleu(WeightedNgrams, Bleu):
         """Compare outputs with each reference once."""
         if self.definition != "paper":
             return None
-        from trubleu.metrics.chosen_references import ComparedNgrams
+        from trubleu.metrics.chosen_references import ComparedNgrams, NgramMatches
 
-        return ComparedNgrams.of(self.matching, outputs, references, self.policy.rated(references), threads)
+        matches = NgramMatches.of(self, outputs, references, threads)
+        return ComparedNgrams(self.matching, matches, self.policy.rated(references))
 
     def without_weights(self) -> str:
         """Return which metric this is equal to if all weights are 1."""
@@ -233,10 +225,9 @@ class DeltaBleu(WeightedNgrams, Bleu):
         counts = counts._replace(matches=matches)
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order, scaled)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
+    def _signed_options(self) -> dict[str, object]:
         negative = self.negative if self.negative != "floor" else f"floor[{number_text(self.negative_floor)}]"
-        return super().signature(references).extended(neg=negative)
+        return super()._signed_options() | {"neg": negative}
 
 
 def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:

@@ -35,10 +35,6 @@ DEFAULTS: Final[dict[str, Defaults]] = {
     "explain": Defaults((DEFAULT_METRIC,), (DEFAULT_METRIC,)),
     "judge ratings": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
     "judge pairs": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
-    # BLEU-4 is a corpus-level score; sBLEU-4 stands for it at the segment level.
-    "judge wmt": Defaults(
-        (*_JUDGED, "sbleu-4[variant=sacrebleu]"), (*_JUDGED, "sbleu-4[variant=sacrebleu]", "dbleu-2")
-    ),
 }
 """Default metrics by command, used without ``-m``."""
 

@@ -49,9 +49,8 @@ class _Diversity(WordMetric):
         return 100 * mean_score(statistics, 2, self.name)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        none = None if references is None else "0"
-        return self._signed(none, lowercase=self.lowercase, tok=self.tokenizer.name)
+        """Return the signature; no references are compared."""
+        return super().signature(None if references is None else "0")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -118,7 +117,7 @@ class SelfBleu(_Diversity):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
+        self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the BLEU of each output against all others, on 0 to 1, and 1."""
@@ -127,6 +126,6 @@ class SelfBleu(_Diversity):
         given.told(len(counts))
         return np.stack([parts.score / 100, np.ones(len(counts))], axis=1)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return super().signature(references).extended(smooth=smoothing_text(self.smoothing, self.smoothing_value))
+    def _signed_options(self) -> dict[str, object]:
+        smooth = smoothing_text(self.smoothing, self.smoothing_value)
+        return super()._signed_options() | {"smooth": smooth}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, Result, as_references, check_share
-from trubleu.metrics.bleu import Bleu, BleuOptions
+from trubleu.metrics.base import AnyReferences, Result, as_references
+from trubleu.metrics.bleu import BleuOptions, Counts, bleu
 from trubleu.metrics.matching import TextPairs, warn_of_empty
-from trubleu.signature import Signature
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -70,12 +69,6 @@ class IBleu(BleuOptions):
 
     alpha: float = 0.9
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self.bleu = Bleu(**{option.name: getattr(self, option.name) for option in fields(BleuOptions)})
-        self.alpha = check_share("alpha", self.alpha)
-
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return BLEU's statistics against the references, followed by those against the source."""
         source = given.references.messages_as_references()
@@ -84,21 +77,18 @@ class IBleu(BleuOptions):
         with_source = given._replace(references=source, prepared=None, progress=None)
         return np.hstack([self.matching.statistics(given), self.matching.statistics(with_source)])
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another maximum n-gram length."""
-        other = super().with_order(order)
-        other.bleu = self.bleu.with_order(order)
-        return other
-
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return iBLEU for each row of summed statistics."""
-        bleu, source_bleu = self.parts(statistics)
-        return self.alpha * bleu - (1.0 - self.alpha) * source_bleu
+        with_references, with_source = self.parts(statistics)
+        return self.alpha * with_references - (1.0 - self.alpha) * with_source
 
     def parts(self, statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return BLEU against the references and against the source per row of summed statistics."""
-        with_references, with_source = np.split(statistics, 2, axis=-1)
-        return self.bleu.score(with_references), self.bleu.score(with_source)
+        with_references, with_source = (
+            bleu(Counts.of(each, self.order), self.smoothing, self.smoothing_value, self.effective_order).score
+            for each in np.split(statistics, 2, axis=-1)
+        )
+        return with_references, with_source
 
     def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> IBleuResult:
         """Score a system."""
@@ -108,10 +98,8 @@ class IBleu(BleuOptions):
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> IBleuResult:
         """Score a system from its statistics."""
         sums = total(statistics)
-        bleu, source_bleu = self.parts(sums)
-        parts = {"bleu": float(bleu), "source_bleu": float(source_bleu)}
+        parts = dict(zip(("bleu", "source_bleu"), map(float, self.parts(sums)), strict=True))
         return self._result(IBleuResult, sums, len(statistics), references, **parts)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return Signature(self.name, self.bleu.signature(references).pairs).extended(alpha=self.alpha)
+    def _signed_options(self) -> dict[str, object]:
+        return super()._signed_options() | {"alpha": self.alpha}

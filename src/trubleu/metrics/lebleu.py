@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.metrics.base import AnyReferences, check_share
 from trubleu.metrics.matching import TextPairs, WordMetric, check_width
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from trubleu.signature import Signature
 
 SLICE: Final = 256
 """Segments per progress report; long ones take long."""
@@ -54,11 +51,6 @@ class LeBleu(WordMetric):
 
     threshold: float = 0.4
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        check_share("threshold", self.threshold)
-
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the characters of output and reference, and earnings and n-grams by order."""
         segments, threads = given.references, given.workers(worth=SLICE)
@@ -85,6 +77,5 @@ class LeBleu(WordMetric):
         scores: NDArray[np.float64] = 100 * penalty * averages.sum(axis=-1) / orders
         return scores
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return self._signed(references, lowercase=self.lowercase, tok=self.tokenizer.name, threshold=self.threshold)
+    def _signed_options(self) -> dict[str, object]:
+        return {"tok": self.tokenizer.name, "threshold": self.threshold}

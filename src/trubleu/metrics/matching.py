@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -17,11 +17,13 @@ from trubleu.metrics.base import (
     AnyReferences,
     Metric,
     as_references,
-    check_choice,
     check_order,
+    reference_number,
     whole_references,
 )
+from trubleu.metrics.options import OPTIONS, checked
 from trubleu.native import WORTH_THREADS, kernels, resolve_threads
+from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit, unsplit_message
 
@@ -93,9 +95,32 @@ class TextMetric(Metric):
     ----------
     tokenizer
         How texts become words; metrics that do that in their own way have none.
+    lowercase
+        Whether texts are lower-cased; None for a metric whose signature does not say so.
+    family
+        The metric's name without an order.
     """
 
+    family: ClassVar[str] = ""
     tokenizer: Tokenizer
+    lowercase: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Validate the options that ``options.toml`` declares."""
+        super().__post_init__()
+        for option in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, option.name)
+            if option.name in OPTIONS and not (value is option.default is None):
+                setattr(self, option.name, checked(option.name, value, self.family))
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return the signature, which begins with the number of references and the case."""
+        case = None if self.lowercase is None else "lc" if self.lowercase else "mixed"
+        return make_signature(self.name, nrefs=reference_number(references), case=case, **self._signed_options())
+
+    def _signed_options(self) -> dict[str, object]:
+        """Return the other options of a signature."""
+        return {"tok": self.tokenizer.name}
 
     def statistics(
         self,
@@ -174,7 +199,6 @@ class WordMetric(TextMetric):
     """
 
     uses_weights: ClassVar[bool] = False
-    family: ClassVar[str]
 
     order: int = field(default=4, kw_only=False)
     tokenize: Spec = "13a"
@@ -227,7 +251,7 @@ class NgramMetric(WordMetric):
             lowercase=self.lowercase,
             order=self.order,
             credit="counts",
-            reference_length=check_choice("reference_length", self.reference_length),
+            reference_length=self.reference_length,
         )
 
     def with_order(self, order: int) -> Self:

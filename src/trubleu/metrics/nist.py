@@ -70,7 +70,7 @@ class Nist(WeightedNgramMetric):
     def _rows(self, part: Part) -> NDArray[np.float64]:
         words = part.words
         return kernels.nist(
-            *(part.known.kernel, part.outputs, words.texts, words.offsets, None, part.first, self.order, part.threads)
+            *(part.known, part.outputs, words.texts, words.offsets, None, part.first, self.order, part.threads)
         )
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,5 +86,4 @@ class Nist(WeightedNgramMetric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        pairs = {"tok": self.tokenizer.name, "info": self._learned_from(references)}
-        return self._signed(references, lowercase=self.lowercase, **pairs)
+        return super().signature(references).extended(info=self._learned_from(references))

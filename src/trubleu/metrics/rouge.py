@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from trubleu.errors import CountedWarning
-from trubleu.metrics.base import AnyReferences, FResult, check_order, reference_number
+from trubleu.metrics.base import AnyReferences, FResult, check_order
 from trubleu.metrics.matching import TextMetric, TextPairs, mean_score
 from trubleu.native import kernels
-from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -57,11 +56,8 @@ class _Rouge(TextMetric):
         precision, recall = (100 * summed[:2] / max(summed[3], 1.0)).tolist()
         return self._result(FResult, summed, len(statistics), references, precision=precision, recall=recall)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return make_signature(
-            self.name, nrefs=reference_number(references), stem="porter-nltk" if self.stem else "none"
-        )
+    def _signed_options(self) -> dict[str, object]:
+        return {"stem": "porter-nltk" if self.stem else "none"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, check_choice
 from trubleu.metrics.bleu import BleuParts, Counts, bleu, smoothed_sentence_bleu
 from trubleu.metrics.dbleu import WeightedNgrams, settle_negative
 from trubleu.metrics.matching import NgramMetric, TextPairs, mean_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from trubleu.signature import Signature
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,11 +40,6 @@ class SentenceBleu(NgramMetric):
 
     variant: str = "lin-och"
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        check_choice("variant", self.variant)
-
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the sentence's score and 1."""
         rows = self.matching.statistics(given)
@@ -64,10 +56,8 @@ class SentenceBleu(NgramMetric):
         """Return the mean for each row of summed statistics; 0 without a segment."""
         return mean_score(statistics, 2, self.name)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        pairs = {"tok": self.tokenizer.name, "variant": self.variant, "reflen": self.reference_length}
-        return self._signed(references, lowercase=self.lowercase, **pairs)
+    def _signed_options(self) -> dict[str, object]:
+        return {"tok": self.tokenizer.name, "variant": self.variant, "reflen": self.reference_length}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

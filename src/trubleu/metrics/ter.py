@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.signature import Signature
 
 SLICE: Final = 64
 """Segments per progress report; long texts take a few milliseconds each."""
@@ -76,9 +75,14 @@ class Ter(TextMetric):
     asian_support: bool = False
     case_sensitive: bool = False
 
+    def __post_init__(self) -> None:
+        """Validate the options."""
+        super().__post_init__()
+        self.lowercase: bool = not self.case_sensitive
+
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return edits and reference lengths per segment."""
-        threads, lowercase = given.workers(worth=SLICE), not self.case_sensitive
+        threads, lowercase = given.workers(worth=SLICE), self.lowercase
         of_outputs, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
         if many_unsplit(given.outputs, of_outputs):
             warnings.warn(UNSPLIT, TrubleuWarning, stacklevel=2)
@@ -104,10 +108,8 @@ class Ter(TextMetric):
         parts = {"edits": float(summed[0]), "reference_length": float(summed[1])}
         return self._result(TerResult, summed, len(statistics), references, **parts)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        pairs = {"norm": self.normalized, "punct": not self.no_punct, "asian": self.asian_support}
-        return self._signed(references, lowercase=not self.case_sensitive, **pairs)
+    def _signed_options(self) -> dict[str, object]:
+        return {"norm": self.normalized, "punct": not self.no_punct, "asian": self.asian_support}
 
 
 @cache

@@ -13,13 +13,7 @@ import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import TrubleuWarning, UsageError
-from trubleu.metrics.base import (
-    AnyReferences,
-    Compared,
-    check_choice,
-    check_number,
-    whole_references,
-)
+from trubleu.metrics.base import AnyReferences, Compared, whole_references
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, slices
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
@@ -160,9 +154,6 @@ class TruBleu(WeightedMetric, LearningMetric):
         """Validate the options and open the vectors."""
         super().__post_init__()
         self._name_order()
-        self.beta = check_number("beta", self.beta, "a number above 0", lambda value: 0 < value < math.inf)
-        self.shift = check_number("shift", self.shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
-        check_choice("importance", self.importance)
         self.vectors = source = as_source(self.vectors)
         if source.orders is not None and 1 not in source.orders:
             raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")
@@ -293,21 +284,21 @@ class TruBleu(WeightedMetric, LearningMetric):
             return f"100 means equality with the reference; {parts}"
         return f"{parts}; with several references, 100 needs equality with all good ones, so use it to compare systems"
 
+    def _signed_options(self) -> dict[str, object]:
+        return {
+            "tok": self.tokenizer.name,
+            "vec": self._vectors_name,
+            "order": self.order,
+            "beta": self.beta,
+            "shift": self.shift,
+        }
+
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return self._signed(
-            references,
-            lowercase=self.lowercase,
-            tok=self.tokenizer.name,
-            vec=self._vectors_name,
-            order=self.order,
-            beta=self.beta,
-            shift=self.shift,
-            imp=f"corpus-{self._learned_from(references)}" if self.importance == "corpus" else self.importance,
-            chars=self.characters,
-            nopos=self.no_positive,
-            unrated=self.unrated_as,
-        )
+        own, importance = super().signature(references), self.importance
+        if importance == "corpus":
+            importance += f"-{self._learned_from(references)}"
+        return own.extended(imp=importance, chars=self.characters, nopos=self.no_positive, unrated=self.unrated_as)
 
     def _parts(
         self, texts: tuple[str, ...], references: References, weights: NDArray[np.float64], threads: int
@@ -342,12 +333,10 @@ class TruBleu(WeightedMetric, LearningMetric):
             return rows, None
         if known is None:
             return rows, np.ones(len(rows[-1]))
-        return rows, np.log((known.segments + 1) / np.maximum(known.of_words(part.words()), 1))
+        return rows, np.log((known.segments + 1) / np.maximum(known.counts_of(part.words()), 1))
 
     def _known_words(self, references: References) -> NgramCounts | None:
-        if self.importance != "corpus":
-            return None
-        return self._known(references)
+        return self._known(references) if self.importance == "corpus" else None
 
     def _characters(self, references: References, first: int, last: int, threads: int) -> kernels.ChrfReferences:
         """Return the character n-grams of the references of some segments, counted once for all systems."""

@@ -117,9 +117,9 @@ class Index:
         skip_bad
             Whether rows that cannot be used are counted instead of an error, and damaged files left out with a warning.
         resume
-            Continue a build from the same files with the same options that was interrupted.
+            Continue a build that was interrupted: finished shards of the same rows and options are used.
         cache
-            With which key the journal of the build is sealed, and whether what is there is used.
+            With which key finished shards are sealed, and whether those that are there are used.
         engine
             Where the work is done, this process if left out; see [`engine`][trubleu.execution.engine]. Workers must
             find the files and the index under the same paths. The index does not depend on it, byte for byte.
@@ -136,7 +136,9 @@ class Index:
         UsageError
             If an option is wrong, the folder holds something, or there is nothing to be continued.
         DataError
-            If the corpus has no triples, a row cannot be used, or the disk is full.
+            If the corpus has no triples, or a row cannot be used.
+        EngineError
+            If the engine's workers fail, or the disk is full.
 
         Warns
         -----
@@ -197,7 +199,9 @@ class Index:
         UsageError
             If an earlier addition was not finished, or there is none to be continued.
         DataError
-            If the corpus has no triples, a row cannot be used, the disk is full, or somebody else is adding.
+            If the corpus has no triples, a row cannot be used, or somebody else is adding.
+        EngineError
+            If the engine's workers fail, or the disk is full.
 
         Warns
         -----

@@ -13,11 +13,11 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from trubleu.data.triple_formats import TripleFile
 from trubleu.data.triples import Triple, TripleFiles, TripleList
@@ -31,124 +31,29 @@ from trubleu.errors import (
     counted,
     some,
 )
-from trubleu.execution.cache import Cache
+from trubleu.execution.cache import Cache, Entries
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths, ranges
 from trubleu.files.jsonl import kind_of
-from trubleu.files.paths import absolute, joined, name_of, unreadable
+from trubleu.files.paths import absolute, name_of, unreadable
 from trubleu.files.writer import LOCK, locked
-from trubleu.mining.manifest import (
-    MANIFEST,
-    SHARD_NAME,
-    IndexOptions,
-    Manifest,
-    SealedKind,
-    Source,
-    part_number,
-    read_sealed,
-    record,
-    write_sealed,
-)
-from trubleu.mining.shard_builder import (
-    RECORD_NAME,
-    Cutter,
-    Made,
-    Planner,
-    ShardMaker,
-    Step,
-    check_listed,
-    tokenizer_of,
-)
+from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, Manifest, Source, part_number
+from trubleu.mining.shard_builder import Cutter, Made, Part, Planner, ShardMaker, Step, check_listed, tokenizer_of
 from trubleu.text.unspaced import unsplit_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from trubleu.data.triples import TripleSource
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
-    from trubleu.mining.shard_builder import Part
     from trubleu.progress import Progress
 
 
-JOURNAL: Final = "building.json"
-KIND: Final = SealedKind(what="a journal of indexing", version=3, remedy="begin again with --no-cache")
+RECORD_NAME: Final = re.compile(r"built-([0-9a-f]{16})-[0-9a-f]{64}\.result")
+"""File names of the records of finished shards: entries of the cache, with the checksum of the manifest they extend."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Journal:
-    """The inputs and options of a build or an addition; finished work is recorded by the shard records.
-
-    Attributes
-    ----------
-    base
-        The checksum of the manifest that is added to; empty while there is none. As soon as the manifest is another
-        one, the work is done.
-    options
-        What the index is made with.
-    columns
-        What the columns of a source are, if that was said.
-    sources
-        The files, as they were given.
-    """
-
-    base: str
-    options: IndexOptions
-    columns: str | None
-    sources: tuple[str, ...]
-
-    def write(self, folder: PathLike, key: bytes) -> None:
-        """Write the journal, replacing the previous one.
-
-        Raises
-        ------
-        DataError
-            If it cannot be written; the one before stays.
-        """
-        write_sealed(joined(folder, JOURNAL), KIND, asdict(self), key)
-
-    @classmethod
-    def read(cls, folder: PathLike, key: bytes) -> Self:
-        """Read the journal in an index's folder.
-
-        Raises
-        ------
-        DataError
-            If it is not what was written.
-        """
-        path = joined(folder, JOURNAL)
-        return record(cls, read_sealed(path, KIND, key)[0], path, KIND)
-
-    def check_same(self, now: Journal, way_out: str) -> None:
-        """Raise an error when resuming with other options or files.
-
-        Parameters
-        ----------
-        now
-            What is asked for.
-        way_out
-            What else could be done, to end a message with.
-
-        Raises
-        ------
-        UsageError
-            If something differs; the message says what.
-        """
-        before, given = ({**asdict(each.options), "columns": each.columns} for each in (self, now))
-        for name, value in given.items():
-            if value != before[name]:
-                option = _TYPED.get(name, name).replace("_", "-")
-                raise UsageError(
-                    f"the work began with another --{option}; continue with the same options, or {way_out}"
-                )
-        if self.sources != now.sources:
-            raise UsageError(
-                f"the work began with the files {some(self.sources, 3)} and not with {some(now.sources, 3)}; "
-                f"continue with the same files in the same order, or {way_out}"
-            )
-
-
-_TYPED: Final = {"tokenizer": "tokenize", "lowercase": "keep-case"}  # options of the command line
+_NO_MANIFEST: Final = "0" * 16  # in place of that checksum
 
 _TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # the temporary names of `atomic_writer`
 
@@ -211,39 +116,31 @@ def check_ours(path: str) -> None:
         raise UsageError(f"{path} holds something else ({some(strange, 3)}); choose another folder for the index")
 
 
-def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = False) -> None:
-    """Remove temporary files, unlisted shards, and the records of finished work.
+def remove_leftovers(path: str, manifest: Manifest | None, *, finished: bool = False) -> None:
+    """Remove everything that is not part of the index: temporary files, unlisted shards, and records of shards.
 
     Parameters
     ----------
     path
         The index.
-    listed
-        The names of its shards.
+    manifest
+        Lists its shards.
     finished
         Whether whatever was finished, to be gone on with, stays.
     """
-    for name in _names(path):
+    listed = {shard.file for shard in manifest.shards} if manifest else ()
+    names = sorted(_names(path), key=lambda name: RECORD_NAME.fullmatch(name) is not None)  # records last
+    for name in names:
         ours = RECORD_NAME.fullmatch(name) or (SHARD_NAME.fullmatch(name) and name not in listed)
         if _TEMPORARY.fullmatch(name) or (ours and not finished):
-            with suppress(OSError):  # leftovers do no harm
-                paths.remove(paths.joined(path, name))
+            paths.remove(paths.joined(path, name))
 
 
-def clear(path: str, manifest: Manifest | None) -> None:
-    """Remove everything that is not part of the index, the journal last: while it exists, the work is unfinished."""
-    remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
-    paths.remove(paths.joined(path, JOURNAL))
-
-
-def finished_triples(path: str, key: bytes) -> int:
-    """Return the number of triples in finished shards of an unfinished index."""
-    found = 0
-    for name in _names(path):
-        if RECORD_NAME.fullmatch(name):
-            with suppress(DataError):
-                found += Made.read(paths.joined(path, name), key).count
-    return found
+def unfinished(path: str, manifest: Manifest | None) -> tuple[int, int]:
+    """Return the number of finished shards that would extend the manifest, and of those it has or will never have."""
+    bases = [found[1] for name in _names(path) if (found := RECORD_NAME.fullmatch(name))]
+    ours = bases.count(manifest.checksum if manifest else _NO_MANIFEST)
+    return ours, len(bases) - ours
 
 
 def _names(path: str) -> list[str]:
@@ -258,8 +155,7 @@ def _names(path: str) -> list[str]:
 
 
 def _is_ours(name: str) -> bool:
-    known = (MANIFEST, JOURNAL, LOCK)
-    return name in known or any(kind.fullmatch(name) for kind in (SHARD_NAME, RECORD_NAME, _TEMPORARY))
+    return name in (MANIFEST, LOCK) or any(kind.fullmatch(name) for kind in (SHARD_NAME, RECORD_NAME, _TEMPORARY))
 
 
 LOOKING: Final = 16
@@ -277,21 +173,19 @@ def are_files(source: TripleSource) -> TypeGuard[TripleFiles]:
 class _Spread:
     """Builds shards of files on an engine.
 
-    Skips what an earlier build finished, according to records sealed with the key.
+    Skips what an earlier build finished, according to the entries of the cache.
     """
 
-    def __init__(self, folder: str, source: TripleFiles, options: IndexOptions, reading: Reading, key: bytes) -> None:
-        self._folder = folder
+    def __init__(self, entries: Entries, source: TripleFiles, options: IndexOptions, reading: Reading) -> None:
         self._count = reading.cache.count
         self._source = source
         self._engine = reading.engine
         self._bad: dict[str, str] = {}  # unusable files with their errors
         self._told = _Progress(reading.progress, source.total or 0)
         self._maker = ShardMaker(
-            folder=absolute(folder),
+            entries=entries,
             options=options,
             skip_bad=source.skip_bad,
-            key=key,
             tell=self._told.within if isinstance(reading.engine, InThisProcess) else None,
         )
 
@@ -361,19 +255,17 @@ class _Spread:
 
     def _mapped(self, parts: Sequence[Part]) -> tuple[dict[str, tuple[Made, ...]], BadPartitionsError | None]:
         found: dict[str, tuple[Made, ...]] = {}
-        state = partial(tokenizer_of, self._maker.options)
+        folder, state = self._maker.entries.folder, partial(tokenizer_of, self._maker.options)
         mapped = self._engine.map(self._maker, parts, state=state, progress=self._told.finished)
         try:
             with closing(mapped):  # stops the workers on any exit
                 for part, (made, reused) in mapped:
                     self._count(reused, len(made))
                     for shard in (each.shard for each in made if each.shard is not None):
-                        check_listed(self._folder, shard, "workers must see the same folder under the same path")
+                        check_listed(folder, shard, "workers must see the same folder under the same path")
                     found[part.key] = made
         except BadPartitionsError as error:
             return found, error
-        except UsageError as error:  # an output that cannot be written
-            raise DataError(str(error)) from error
         return found, None
 
     def _leave_out(self, error: BadPartitionsError | None, count: int) -> None:
@@ -381,14 +273,8 @@ class _Spread:
         parts = {} if error is None else error.partitions
         bad = {**self._bad, **parts}
         if bad and not self._source.skip_bad:
-            if len(bad) == 1:
-                (message,) = bad.values()
-                raise BadPartitionsError(message, bad) from error
-            if error is not None and not self._bad:
-                raise error
-            raise BadPartitionsError(
-                f"{counted(len(bad), 'part')} of the corpus cannot be used: {_said(bad)}", bad
-            ) from error
+            what = f"{counted(len(bad), 'part')} of the corpus cannot be used: {_said(bad)}"
+            raise BadPartitionsError(what if len(bad) > 1 else next(iter(bad.values())), bad) from error
         if self._bad:
             what = f"{len(self._bad)} of {counted(len(self._source.files), 'file')}"
             warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=7)
@@ -496,38 +382,40 @@ def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool 
 def write_index(path: str, corpus: Corpus, reading: Reading, options: IndexOptions | None = None) -> None:
     """Build an index in its own folder, or add to one if no options are given (see `Index.build` and `Index.add`)."""
     check_outside(path, corpus)
-    reading = replace(reading, resume=reading.resume and not reading.cache.anew)
+    resume, anew = reading.resume and not reading.cache.anew, reading.cache.anew
     source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
-    nothing = f"there is nothing to resume in {path}; {'index' if options else 'add'} without --resume"
-    if options and reading.resume and not paths.exists(path):
-        raise UsageError(nothing)
+    nothing = UsageError(f"there is nothing to resume in {path}; {'index' if options else 'add'} without --resume")
+    if options and resume and not paths.exists(path):
+        raise nothing
     created = make_folder(path) if options else False
     with locked(path):
-        found, manifest = _found(path, reading)
+        manifest = Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
         if (begin := options or manifest) is None:
             raise _missing(path)
-        if found is not None and found.base != (manifest.checksum if manifest else ""):
-            _finish(path, manifest)
-            if reading.resume:
-                return  # only the cleanup was missing
-            found = None
+        kept, others = unfinished(path, manifest)
+        if anew or (others and not kept):  # of work whose manifest is there: only the cleanup was missing
+            with _writing(path):
+                remove_leftovers(path, manifest)
+            if others and resume:
+                return
+            kept = 0
         if options and manifest is not None:
-            if not reading.resume:
+            if not resume:
                 raise UsageError(f"{path} is an index already; add to it, or choose another folder")
-            if found is None:
+            if not kept:
                 raise UsageError(f"{path} is finished, there is nothing to resume")
             raise UsageError(f"what was not finished in {path} is an addition; resume that with mine add")
-        work = _Work(path, begin, source, reading, created=created)
-        if reading.resume:
-            if found is None:
-                raise UsageError(nothing)
-            found.check_same(work.journal, work.way_out)
-        elif found is not None:
+        if resume and not kept:
+            raise nothing
+        if kept and not resume:
             what = "an index" if options else "an addition"
-            raise UsageError(f"{path} holds {what} that was not finished; continue with --resume, or {work.way_out}")
-        elif options:
+            raise UsageError(f"{path} holds {what} that was not finished; {_GO_ON}")
+        if options and not kept:
             check_ours(path)
-        work.run()
+        _Work(path, begin, source, replace(reading, resume=resume), created=created).run()
+
+
+_GO_ON: Final = "continue with --resume, or discard it with --no-cache"
 
 
 def check_there(path: str) -> None:
@@ -551,25 +439,16 @@ def _missing(path: str) -> DataError:
         return DataError(f"{path}: there is no such index; check the path")
     if not paths.is_folder(path):
         return DataError(f"{path} is not an index, which would be a folder; create one with trubleu mine index")
-    if paths.exists(paths.joined(path, JOURNAL)):
+    if any(unfinished(path, None)):
         return DataError(f"the index {path} is not finished; continue with trubleu mine index and --resume")
     return DataError(f"{path} is not an index: {MANIFEST} is missing; create one with trubleu mine index")
 
 
-def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None]:
-    """Return the journal and manifest in a folder; with ``--no-cache``, unfinished work is removed first."""
-    manifest = Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
-    if reading.cache.anew:
-        _finish(path, manifest)
-    there = paths.exists(paths.joined(path, JOURNAL))
-    journal = Journal.read(path, reading.cache.key(path, resume=reading.resume)) if there else None
-    return journal, manifest
-
-
-def _finish(path: str, manifest: Manifest | None) -> None:
-    """Complete a command that was stopped before its last step."""
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Report an index that cannot be written; read errors are reported by the reader."""
     try:
-        clear(path, manifest)
+        yield
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -580,45 +459,30 @@ class _Work:
     def __init__(
         self, path: str, begin: IndexOptions | Manifest, source: TripleSource, reading: Reading, *, created: bool
     ) -> None:
-        base = begin if isinstance(begin, Manifest) else None
-        columns = source.columns if isinstance(source, TripleFiles) else None
-        self.journal = Journal(
-            base=base.checksum if base else "",
-            options=begin.options if isinstance(begin, Manifest) else begin,
-            columns=reading.columns if columns is None else ",".join(columns),
-            sources=tuple(map(name_of, source.files)) or (PYTHON,),
-        )
-        self.way_out = f"remove the folder {path}"
-        if base is not None:
-            self.way_out = f"remove {paths.joined(path, JOURNAL)} to give up what was to be added"
+        self._base = begin if isinstance(begin, Manifest) else None
+        self._options = begin.options if isinstance(begin, Manifest) else begin
+        self._sources = tuple(map(name_of, source.files)) or (PYTHON,)
         self._path = path
         self._created = created
-        self._base = base
-        self._before = base.shards if base else ()
+        self._before = self._base.shards if self._base else ()
         self._source = source
         self._reading = reading
-
-    @cached_property
-    def _key(self) -> bytes:
-        return self._reading.cache.key(self._path, resume=self._reading.resume)
 
     def run(self) -> None:
         """Build the shards and then write the manifest."""
         with self._tidied():
-            listed = {shard.file for shard in self._before}
-            remove_leftovers(self._path, listed, finished=self._reading.resume)
-            if are_files(self._source):
-                self.journal.write(self._path, self._key)
+            remove_leftovers(self._path, self._base, finished=self._reading.resume)
             made = self._made()
             bad, empty = sum(each.bad for each in made), sum(each.empty for each in made)
             if not any(each.shard for each in made):
-                names = some(self.journal.sources, 3)
+                remove_leftovers(self._path, self._base)
+                names = some(self._sources, 3)
                 skipped = f" ({counted(bad + empty, 'row')} skipped)" if bad + empty else ""
                 raise DataError(f"{names} has no triples{skipped}; give triples with a message and a response")
             manifest = self._manifest(made, bad, empty)
             manifest.write(self._path)
         with suppress(OSError):  # the index is complete; the next writer removes leftovers
-            clear(self._path, manifest)
+            remove_leftovers(self._path, manifest)
         if bad:
             what = "rows with a missing or wrong field, skipped"
             warnings.warn(CountedWarning(what, bad), stacklevel=4)
@@ -626,26 +490,25 @@ class _Work:
             what = "rows with a blank message or response, skipped"
             warnings.warn(CountedWarning(what, empty), stacklevel=4)
         if any(each.unsplit for each in made):
-            what = unsplit_message(tokenizer_of(self.journal.options), "triples")
+            what = unsplit_message(tokenizer_of(self._options), "triples")
             warnings.warn(what, TrubleuWarning, stacklevel=4)
 
     def _made(self) -> list[Made]:
         """Build the shards, and return their records in the order of the corpus."""
         first = 1 + max((part_number(shard.file) for shard in self._before), default=-1)
-        options, source = self.journal.options, self._source
+        options, source, reading = self._options, self._source, self._reading
         if are_files(source):
-            spread = _Spread(self._path, source, options, self._reading, self._key)
+            key = reading.cache.key(self._path, resume=reading.resume)
+            base = self._base.checksum if self._base else _NO_MANIFEST
+            spread = _Spread(Entries(absolute(self._path), key, f"built-{base}-"), source, options, reading)
             return spread.made(Planner(spread.surveyed(), options, first=first))
-        if not isinstance(self._reading.engine, InThisProcess):
+        if not isinstance(reading.engine, InThisProcess):
             raise UsageError(
                 f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
                 "can help; write the triples to files first, or leave the engine out"
             )
-        cutter = Cutter(self._path, options, tokenizer_of(options), part=first)
-        try:
-            return list(cutter.cut(self._steps(cutter.room)))
-        except UsageError as error:
-            raise DataError(str(error)) from error
+        cutter = Cutter(self._path, options, tokenizer_of(options), Part(first, (), ""))
+        return list(cutter.cut(self._steps(cutter.room)))
 
     def _steps(self, room: Callable[[], int]) -> Iterator[Step]:
         """Read a source that can be read only once."""
@@ -661,12 +524,12 @@ class _Work:
         triples: Counter[int] = Counter()
         for each in made:
             triples.update(dict(each.triples))
-        sources = (Source(name=name, triples=triples[number]) for number, name in enumerate(self.journal.sources))
+        sources = (Source(name=name, triples=triples[number]) for number, name in enumerate(self._sources))
         shards = (*self._before, *(each.shard for each in made if each.shard))
         if twice := [name for name, count in Counter(shard.file for shard in shards).items() if count > 1]:
             raise DataError(f"{self._path}: two shards would have the name {twice[0]}; index into another folder")
         return Manifest(
-            options=self.journal.options,
+            options=self._options,
             shards=shards,
             sources=(*(base.sources if base else ()), *sources),
             bad=bad + (base.bad if base else 0),
@@ -677,34 +540,25 @@ class _Work:
     def _tidied(self) -> Iterator[None]:
         """On failure, say how to resume if that is possible; otherwise remove everything."""
         try:
-            try:
+            with _writing(self._path):
                 yield
-            except OSError as error:  # read errors are reported by the reader
-                raise DataError(f"{self._path} cannot be written: {error.strerror or error}") from error
         except BaseException as error:
-            kept = self._kept()
-            if not kept:
+            if not self._is_kept():
                 raise
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"interrupted; continue with --resume, or {self.way_out}") from error
+                raise KeyboardInterrupt(f"interrupted; {_GO_ON}") from error
             if isinstance(error, TrubleuError):
-                # The records may belong to input that has since changed, or was split differently.
-                pieces = isinstance(self._source, TripleFiles) and self._source.skip_bad
-                most = "up to " if self._reading.resume or pieces else ""
-                error.args = (
-                    f"{error}; {most}{counted(kept, 'triple')} are kept, to continue with --resume",
-                    *error.args[1:],
-                )
+                error.args = (f"{error}; finished shards are kept, to continue with --resume", *error.args[1:])
             raise
 
-    def _kept(self) -> int:
-        """Return the number of triples to resume with; if there are none, remove everything."""
+    def _is_kept(self) -> bool:
+        """Return whether there are finished shards to resume with; if there are none, remove everything."""
         with suppress(OSError):  # a disk or network may still be failing; the first error is the one reported
-            if kept := finished_triples(self._path, self._key):
-                return kept
+            if unfinished(self._path, self._base)[0]:
+                return True
             if not self._is_committed():
                 self._give_up()
-        return 0
+        return False
 
     def _is_committed(self) -> bool:
         """Return whether the manifest was replaced, even if a later step failed."""
@@ -716,7 +570,7 @@ class _Work:
         return checksum != (self._base.checksum if self._base else "")
 
     def _give_up(self) -> None:
-        clear(self._path, self._base)
+        remove_leftovers(self._path, self._base)
         if self._created and not paths.is_remote(self._path):
             Path(self._path, LOCK).unlink(missing_ok=True)
             with suppress(OSError):  # the folder holds other files

@@ -1,27 +1,24 @@
 """The manifest of an index: its options and shards. It is replaced last, so an index changes atomically.
 
-The manifest and other small JSON files of an index contain their own checksum, so incomplete or altered files are
-rejected. With a key, the checksum cannot be forged.
+The manifest contains its own checksum, so an incomplete or altered one is rejected.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 import re
 import warnings
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from trubleu._version import __version__
 from trubleu.errors import DataError, TrubleuWarning, UsageError, some
-from trubleu.files.arrays import sealed, unsealed
+from trubleu.execution.serialization import typed
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import iterate_lines
 from trubleu.files.paths import is_remote, joined, name_of, read_whole
@@ -37,50 +34,35 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
 
 
-_CHECKSUM_DIGITS: Final = 16
-_SEAL_DIGITS: Final = 64
+MANIFEST: Final = "index.json"
+REMEDY: Final = "remove the folder and index the corpus again"
+"""What to do about an index that cannot be used, to end a message with."""
+
+_WHAT: Final = "an index of triples"
+_VERSION: Final = 1
+_ZEROS: Final = "0" * 16  # in place of the checksum while it is computed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedKind:
-    """A kind of checksummed JSON file.
-
-    Attributes
-    ----------
-    what
-        The field ``what`` of the file, by which it is recognised; messages say it with its article.
-    version
-        The version of the format that is written and read.
-    remedy
-        What to do about a file that cannot be used, to end a message with.
-    """
-
-    what: str
-    version: int
-    remedy: str
-
-
-def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any], key: bytes | None = None) -> str:
-    """Write a checksummed JSON file atomically, and return its checksum.
+def write_fields(path: PathLike, fields: Mapping[str, Any]) -> str:
+    """Write the fields of a manifest atomically, and return its checksum.
 
     Raises
     ------
     DataError
         If it cannot be written; an older one stays.
     """
-    zeros = _zeros(key)
-    head = {"what": kind.what, "version": kind.version, "checksum": zeros}
-    blank = json.dumps({**head, **fields}, indent=1) + "\n"
-    checksum = _checksum(blank, key)
+    head = {"what": _WHAT, "version": _VERSION, "checksum": _ZEROS}
+    blank = json.dumps(head | {**fields, **head}, indent=1) + "\n"
+    checksum = _checksum(blank)
     with atomic_writer(path) as stream:
-        stream.write(blank.replace(zeros, checksum, 1))
+        stream.write(blank.replace(_ZEROS, checksum, 1))
     if not is_remote(path):
         sync_folder(Path(path).parent)
     return checksum
 
 
-def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> tuple[dict[str, Any], str]:
-    """Return the fields and the checksum of a file.
+def read_fields(path: PathLike) -> dict[str, Any]:
+    """Return the fields of a manifest, with its checksum.
 
     Raises
     ------
@@ -90,32 +72,26 @@ def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> t
     data = read_whole(path)
     try:
         text = data.decode()
-        fields = parse_json(text)
-        what, version, checksum = (fields.pop(name) for name in ("what", "version", "checksum"))
+        fields: dict[str, Any] = parse_json(text)
+        what, version, checksum = fields.pop("what"), fields.pop("version"), fields["checksum"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise altered(path, kind, "it is not whole") from None
-    if what != kind.what or type(version) is not int or type(checksum) is not str:
-        raise altered(path, kind, f"it is not {kind.what}")
-    if version != kind.version:
-        age = "a newer" if version > kind.version else "an older"
+        raise altered(path, "it is not whole") from None
+    if what != _WHAT or type(version) is not int or type(checksum) is not str:
+        raise altered(path, f"it is not {_WHAT}")
+    if version != _VERSION:
+        age = "a newer" if version > _VERSION else "an older"
         raise DataError(
-            f"{os.fspath(path)} was made by {age} TruBLEU (its format is {version}, this one reads {kind.version}); "
-            f"use that one, or {kind.remedy}"
+            f"{os.fspath(path)} was made by {age} TruBLEU (its format is {version}, this one reads {_VERSION}); "
+            f"use that one, or {REMEDY}"
         )
-    zeros = _zeros(key)
-    fits = len(checksum) == len(zeros) and hmac.compare_digest(
-        _checksum(text.replace(checksum, zeros, 1), key).encode(), checksum.encode("utf-8", "replace")
-    )
-    if not fits and key is not None:
-        raise DataError(unsealed(os.fspath(path), kind.remedy))
-    if not fits:
-        raise altered(path, kind, "its checksum does not fit")
-    return fields, checksum
+    if _checksum(text.replace(checksum, _ZEROS, 1)) != checksum:
+        raise altered(path, "its checksum does not fit")
+    return fields
 
 
-def altered(path: PathLike, kind: SealedKind, what: str) -> DataError:
+def altered(path: PathLike, what: str) -> DataError:
     """Return the error for altered contents."""
-    return DataError(f"{os.fspath(path)} was altered or damaged ({what}); copy it again, or {kind.remedy}")
+    return DataError(f"{os.fspath(path)} was altered or damaged ({what}); copy it again, or {REMEDY}")
 
 
 def sync_folder(folder: Path) -> None:
@@ -130,25 +106,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _zeros(key: bytes | None) -> str:
-    """Return the placeholder of the checksum while it is computed."""
-    return "0" * (_CHECKSUM_DIGITS if key is None else _SEAL_DIGITS)
-
-
-def _checksum(text: str, key: bytes | None) -> str:
-    if key is not None:
-        return sealed(text.encode(), key)
+def _checksum(text: str) -> str:
     return f"{kernels.checksum(np.frombuffer(text.encode(), np.uint8)):016x}"
 
 
-MANIFEST: Final = "index.json"
-KIND: Final = SealedKind(what="an index of triples", version=1, remedy="remove the folder and index the corpus again")
 SHARD_NAME: Final = re.compile(r"shard-\d{5,}(-\d{2,}-[0-9a-f]{12})?\.tbx")
 """Pattern of shard file names; a manifest that lists any other name is rejected."""
-
-_DIGITS: Final = re.compile(r"[0-9a-f]{16}")
-
-Record = TypeVar("Record")
 
 
 def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *, piece: int = 0) -> str:
@@ -212,9 +175,8 @@ class ListedShard:
     content: str
 
     def __post_init__(self) -> None:
-        named = SHARD_NAME.fullmatch(self.file)
-        sums = _DIGITS.fullmatch(self.checksum) and _DIGITS.fullmatch(self.content)
-        if not named or not sums or self.triples < 1 or min(self.message_words, self.response_words) < 0:
+        named = SHARD_NAME.fullmatch(self.file) and re.fullmatch("[0-9a-f]{16}", self.checksum)
+        if not named or self.info.triples < 1:
             raise ValueError(self.file)
 
     @property
@@ -308,9 +270,7 @@ class Manifest:
         DataError
             If it cannot be written; the one before stays.
         """
-        written = asdict(self)
-        del written["checksum"]
-        return replace(self, checksum=write_sealed(joined(folder, MANIFEST), KIND, written))
+        return replace(self, checksum=write_fields(joined(folder, MANIFEST), asdict(self)))
 
     @classmethod
     def read(cls, folder: PathLike) -> Self:
@@ -322,54 +282,22 @@ class Manifest:
             If there is none, it is not what was written, or the tokenizer made other tokens then.
         """
         path = joined(folder, MANIFEST)
-        found, checksum = read_sealed(path, KIND)
+        found = read_fields(path)
         if isinstance(options := found.get("options"), dict):
             # The first format stored only the tokenizer's name, before tokenizers had versions.
             options.setdefault("tokenizer", options.get("tokenize"))
-        manifest = record(cls, {**found, "checksum": checksum}, path, KIND)
+        try:
+            manifest: Self = typed(cls, found)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise altered(path, "it has fields that cannot be") from None
         if not manifest.shards or len({shard.file for shard in manifest.shards}) != len(manifest.shards):
-            raise altered(path, KIND, "its list of shards cannot be")
+            raise altered(path, "its list of shards cannot be")
         if now := manifest.options.outdated:
             raise DataError(
                 f"{os.fspath(path)} was made with the tokenizer {manifest.options.tokenizer}, which is {now} now and "
-                f"makes other tokens; {KIND.remedy}"
+                f"makes other tokens; {REMEDY}"
             )
         return manifest
-
-
-def record(kind: type[Record], found: Mapping[str, Any], path: PathLike, sealed_as: SealedKind) -> Record:
-    """Create a record from the fields of a file, checking their types.
-
-    Raises
-    ------
-    DataError
-        If they do not fit.
-    """
-    try:
-        made: Record = _typed(kind, found)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise altered(path, sealed_as, "it has fields that cannot be") from None
-    return made
-
-
-def _typed(kind: Any, found: Any) -> Any:
-    """Return a JSON value as a type: a dataclass, a tuple, or one of these, string, boolean, count or None."""
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        given = {**{field.name: field.default for field in fields(kind) if field.default is not MISSING}, **found}
-        return kind(**{name: _typed(hints[name], value) for name, value in given.items()})  # type: ignore[operator]
-    if get_origin(kind) is UnionType:
-        return None if found is None else _typed(get_args(kind)[0], found)
-    if get_origin(kind) is tuple:
-        if not isinstance(found, list | tuple):
-            raise TypeError
-        kinds = get_args(kind)
-        if kinds[-1] is Ellipsis:
-            return tuple(_typed(kinds[0], each) for each in found)
-        return tuple(_typed(each, value) for each, value in zip(kinds, found, strict=True))
-    if type(found) is not kind or (kind is int and found < 0):
-        raise TypeError
-    return found
 
 
 def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str], shard_triples: int) -> IndexOptions:

@@ -21,12 +21,11 @@ import numpy as np
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
-from trubleu.execution.hashing import code_digest
 from trubleu.execution.local import InThisProcess
 from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
-from trubleu.mining.manifest import KIND
+from trubleu.mining.manifest import REMEDY
 from trubleu.mining.shard import MOST_TRIPLES, Shard
 from trubleu.mining.shard_builder import check_listed
 from trubleu.native import kernels, resolve_threads
@@ -66,7 +65,7 @@ def open_shard(folder: PathLike, listed: ListedShard) -> Shard:
     DataError
         If it is missing, damaged, or another one.
     """
-    path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {KIND.remedy}"
+    path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {REMEDY}"
     # Opening comes first if the file exists, because it gives the best message for a damaged file.
     shard = Shard.open(path) if paths.exists(path) else None
     check_listed(folder, listed, remedy)
@@ -314,12 +313,10 @@ class Queries:
         words = tuple(self.words[place] for place in kept.tolist())
         return Queries(self.responses[first:last], words, (of_messages, of_responses))
 
-    def content(self) -> Iterator[bytes]:
-        """Yield the content, for hashing."""
-        for texts in (self.words, self.responses):
-            yield repr(texts).encode("utf-8", "surrogatepass")
-        for field in self.fields:
-            yield from (np.ascontiguousarray(array).tobytes() for array in field)
+    def content(self) -> list[object]:
+        """Return the content, for hashing."""
+        arrays = [np.ascontiguousarray(array).tobytes() for field in self.fields for array in field]
+        return [self.words, self.responses, *arrays]
 
 
 def word_frequencies(shards: Iterable[Shard], words: Sequence[str]) -> NDArray[np.int64]:
@@ -639,10 +636,8 @@ class _Count:
     def __call__(self, part: SearchPart, opened: OpenShards) -> NDArray[np.int64]:
         return word_frequencies(opened.take(part.shards), self.words)
 
-    def content(self, part: SearchPart) -> Iterator[bytes]:
-        yield f"frequencies {code_digest()}".encode()
-        yield repr([shard.checksum for shard in part.shards]).encode()
-        yield repr(self.words).encode("utf-8", "surrogatepass")
+    def content(self, part: SearchPart) -> list[object]:
+        return ["frequencies", [shard.checksum for shard in part.shards], self.words]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -660,11 +655,10 @@ class _Search:
         hits = search_shards(shards, queries, self.scoring, first_row=part.row, floors=floors, threads=self.threads)
         return with_texts(hits, shards, part.row)
 
-    def content(self, part: SearchPart) -> Iterator[bytes]:
-        yield f"search {code_digest()}".encode()
-        yield repr((self.scoring, part.row, [shard.checksum for shard in part.shards])).encode()
-        yield from self.chunks[part.chunk].content()
-        yield self.floors[part.chunk].tobytes()
+    def content(self, part: SearchPart) -> list[object]:
+        checksums = [shard.checksum for shard in part.shards]
+        queries = self.chunks[part.chunk].content()
+        return ["search", self.scoring, part.row, checksums, *queries, self.floors[part.chunk].tobytes()]
 
 
 def find(
@@ -751,11 +745,9 @@ def _mapped(
     told: Callable[[SearchPart], object] | None = None,
 ) -> closing[Any]:
     """Map parts of the index and the seeds on an engine; results in the cache are not computed again."""
-    state = partial(OpenShards, parts[0].index)
-    run = partial(engine.map, partitions=parts, state=state, progress=told)
-    pack, unpack = _PACKING.pack, _PACKING.unpack
-    cache = where.cache or Cache()
-    return closing(cache.map(run, work, where.keep, content=work.content, pack=pack, unpack=unpack))
+    cache, state = where.cache or Cache(), partial(OpenShards, parts[0].index)
+    how: Any = {"content": work.content, "pack": _PACKING.pack, "unpack": _PACKING.unpack}
+    return closing(cache.map(engine, work, parts, where.keep, state=state, progress=told, **how))
 
 
 def _search_all(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -28,12 +28,13 @@ import numpy as np
 from trubleu._version import __version__
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import UsageError
+from trubleu.execution.serialization import typed
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -104,6 +105,10 @@ class ShardInfo:
     message_words: int
     response_words: int
     content: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[0-9a-f]{16}", self.content):
+            raise ValueError(self.content)
 
 
 def combined(infos: Iterable[ShardInfo]) -> str:
@@ -183,27 +188,13 @@ class ShardWriter:
         responses, name, lowercase = kernel_texts(texts[1], self._tokenizer, self._lowercase)
         self._builder.add(tuple(batch.ids), *texts, messages, responses, name, lowercase)
 
-    def write(self, path: PathLike, progress: Callable[[float], object] | None = None) -> ShardInfo:
-        """Write the triples to a file, atomically, and start a new shard.
-
-        Parameters
-        ----------
-        path
-            The file.
-        progress
-            Told which share of the file has been written.
-        """
+    def write(self, path: PathLike) -> ShardInfo:
+        """Write the triples to a file, atomically, and start a new shard."""
         info = self.info
         builder, self._builder = self._builder, kernels.MineBuilder(self._stop_words)
-        header = {
-            "made_by": f"trubleu {__version__}",
-            "triples": info.triples,
-            "message_words": info.message_words,
-            "response_words": info.response_words,
-            "content": info.content,
-        }
+        header = {"made_by": f"trubleu {__version__}", **asdict(info)}
         arrays = builder.finish()
-        write_arrays(path, KIND, header, {name: arrays[name] for name in _LAYOUT}, progress)
+        write_arrays(path, KIND, header, {name: arrays[name] for name in _LAYOUT})
         return info
 
 
@@ -244,7 +235,10 @@ class Shard:
             If the file cannot be read, is no shard, was made by another version, or is not whole.
         """
         file = ArrayFile(path, KIND)
-        info = _info_of(file)
+        try:
+            info: ShardInfo = typed(ShardInfo, {name: file.header[name] for name in ShardInfo.__slots__})
+        except (KeyError, TypeError, ValueError):
+            raise file.altered("its header lacks something") from None
         file.check_layout(
             {
                 name: ((dtype,), None if length is None else length[0] * info.triples + length[1])
@@ -333,13 +327,3 @@ class Shard:
     def _check_row(self, row: int) -> None:
         if not 0 <= row < self.triples:
             raise UsageError(f"{self.name} has {self.triples:,} triples, so none has the number {row}")
-
-
-def _info_of(file: ArrayFile) -> ShardInfo:
-    counts: list[Any] = [file.header.get(name) for name in ("triples", "message_words", "response_words")]
-    content = file.header.get("content")
-    fine = all(type(count) is int and count >= 0 for count in counts)
-    if not fine or not isinstance(content, str) or not re.fullmatch("[0-9a-f]{16}", content):
-        raise file.altered("its header lacks something")
-    triples, messages, responses = map(int, counts)
-    return ShardInfo(triples, messages, responses, content)

@@ -4,42 +4,31 @@ The split depends on the files and options alone. Rows are collected, also acros
 rows count, so the rows before a part need not be read. A compressed file is read from its beginning by one worker,
 which fills one shard after the other; small ones are grouped.
 
-A shard is written atomically, followed by a small record that it is finished, named by a hash of the part's content. A
+A shard is written atomically, followed by its record, an entry of the cache (`trubleu.execution.cache.Entries`). A
 worker that gets the same rows again resumes after it. None of this is an index until the manifest lists it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import re
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.data.triple_formats import TripleRows, read_range, triple_file
 from trubleu.data.triples import TripleBatch
-from trubleu.errors import DataError, UsageError, some
-from trubleu.execution.hashing import code_digest, stream_digest
-from trubleu.files.paths import is_remote, joined, keep_copies, open_binary, reading
-from trubleu.mining.manifest import (
-    ListedShard,
-    SealedKind,
-    altered,
-    read_sealed,
-    record,
-    shard_name,
-    write_sealed,
-)
-from trubleu.mining.shard import Shard, ShardWriter
+from trubleu.errors import DataError, some
+from trubleu.execution.hashing import result_hash
+from trubleu.execution.serialization import typed
+from trubleu.files.paths import joined, keep_copies, open_binary
+from trubleu.mining.manifest import ListedShard, shard_name
+from trubleu.mining.shard import ShardWriter
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from trubleu.execution.cache import Entries
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import FileIndex, Span
     from trubleu.mining.manifest import IndexOptions
@@ -135,18 +124,13 @@ class Planner:
     def _part(self, number: int, ranges: Iterable[Span], piece: int = 0) -> Part:
         ranges = tuple(ranges)
         model = tokenizer(self._options.tokenize).model
-        how = [code_digest(), model, number, piece, asdict(self._options)]
-        depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
+        depends: list[object] = [model, number, piece, self._options]
         for each in ranges:
             file, content = triple_file(each), self._files[each.file].content(each)
-            rows = [each.first, each.count, each.byte, each.skip]
-            depends.update(json.dumps([file.label, file.columns, rows, repr(file.form), content]).encode())
-        return Part(number, ranges, depends.hexdigest(), piece)
+            rows = (each.first, each.count, each.byte, each.skip)
+            depends.append((file.label, file.columns, rows, file.form, content))
+        return Part(number, ranges, result_hash(depends), piece)
 
-
-KIND: Final = SealedKind(what="a record of a finished shard", version=3, remedy="remove it")
-RECORD_NAME: Final = re.compile(r"built-[0-9a-f]{32}-\d{5,}\.json")
-"""Pattern of record file names."""
 
 BATCH: Final = 1024
 """Rows per batch: large enough to be fast, small enough for very long texts."""
@@ -177,8 +161,6 @@ class Made:
         Whether the part is done.
     unsplit
         Whether the tokenizer leaves many of its texts unsplit.
-    digest
-        BLAKE2b of the shard's file, in hexadecimal digits; empty if there is none.
     """
 
     shard: ListedShard | None
@@ -189,29 +171,19 @@ class Made:
     rows: int
     last: bool
     unsplit: bool = False
-    digest: str = ""
-
-    @property
-    def count(self) -> int:
-        """Number of triples."""
-        return sum(triples for _, triples in self.triples)
-
-    def write(self, path: str, key: bytes) -> None:
-        """Write the record."""
-        write_sealed(path, KIND, asdict(self), key)
 
     @classmethod
-    def read(cls, path: str, key: bytes) -> Made:
-        """Read a record.
+    def unpack(cls, header: dict[str, Any], _array: object) -> Made:
+        """Return a record that was kept.
 
         Raises
         ------
-        DataError
-            If it is not there, or not what was written.
+        ValueError, TypeError, KeyError, AttributeError
+            If it is not one.
         """
-        made = record(cls, read_sealed(path, KIND, key)[0], path, KIND)
-        if made.count != (made.shard.triples if made.shard else 0):
-            raise altered(path, KIND, "its fields do not fit each other")
+        made: Made = typed(cls, header)
+        if sum(triples for _, triples in made.triples) != (made.shard.triples if made.shard else 0):
+            raise ValueError("its numbers of triples do not fit each other")
         return made
 
 
@@ -236,28 +208,18 @@ class Cutter:
         What they are made with.
     how
         The tokenizer.
-    part, piece, rows
-        The part's number, which piece of it this is, and how many rows that has if that is known.
+    part
+        What they are made of.
     done
         What is finished of it.
     """
 
     def __init__(
-        self,
-        folder: str,
-        options: IndexOptions,
-        how: Tokenizer,
-        *,
-        part: int,
-        piece: int = 0,
-        rows: int | None = None,
-        done: Sequence[Made] = (),
+        self, folder: str, options: IndexOptions, how: Tokenizer, part: Part, done: Sequence[Made] = ()
     ) -> None:
         self._folder = folder
         self._options = options
         self._part = part
-        self._piece = piece
-        self._all = rows
         self._rows = done[-1].rows if done else 0
         self._shards = sum(made.shard is not None for made in done)
         self._place = done[-1].place if done else (0, 0)
@@ -287,16 +249,14 @@ class Cutter:
             self._place = step.place
             full = self._rows % self._options.shard_triples == 0 or self._writer.memory >= MOST_MEMORY
             if full and self._writer.triples:
-                ended = self._rows == self._all
+                ended = self._rows == self._part.rows
                 yield self._made(last=ended)
         if not ended:
             yield self._made(last=True)
 
     def _made(self, *, last: bool) -> Made:
-        shard = self._written() if self._writer.triples else None
         made = Made(
-            shard=shard,
-            digest="" if shard is None else file_digest(joined(self._folder, shard.file)),
+            shard=self._written() if self._writer.triples else None,
             triples=tuple(sorted(self._triples.items())),
             bad=self._bad,
             empty=self._empty,
@@ -310,13 +270,12 @@ class Cutter:
         return made
 
     def _written(self) -> ListedShard:
-        name = shard_name(self._part, self._shards, self._options, self._writer.info, piece=self._piece)
+        part = self._part
+        name = shard_name(part.number, self._shards, self._options, self._writer.info, piece=part.piece)
         path = joined(self._folder, name)
-        with _refused(path):
-            info = self._writer.write(path)
-            checksum = header_checksum(path)
+        info = self._writer.write(path)
         self._shards += 1
-        return ListedShard(file=name, checksum=checksum, **asdict(info))
+        return ListedShard(file=name, checksum=header_checksum(path), **asdict(info))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,22 +284,19 @@ class ShardMaker:
 
     Attributes
     ----------
-    folder
-        Where the index is, as workers find it.
+    entries
+        Where shards and their records are kept.
     options
         What it is made with.
     skip_bad
         Whether rows that cannot be used are counted instead of an error.
-    key
-        Seals records; those of other keys are not used.
     tell
         Told how many bytes of the part have been read, where somebody in this process listens.
     """
 
-    folder: str
+    entries: Entries
     options: IndexOptions
     skip_bad: bool
-    key: bytes = field(repr=False)
     tell: Progress | None = None
 
     def __call__(self, part: Part, how: Tokenizer) -> tuple[tuple[Made, ...], int]:
@@ -349,44 +305,27 @@ class ShardMaker:
         Raises
         ------
         DataError
-            If its rows cannot be used.
-        UsageError
-            If a shard cannot be written, which is no fault of the rows.
+            If its rows cannot be used, or a shard cannot be written.
         """
         done = self._finished(part)
         reused = len(done)
         if done and done[-1].last:
             return tuple(done), reused
-        cutter = Cutter(self.folder, self.options, how, part=part.number, piece=part.piece, rows=part.rows, done=done)
-        place = done[-1].place if done else (0, 0)
+        folder, place = self.entries.folder, done[-1].place if done else (0, 0)
+        cutter = Cutter(folder, self.options, how, part, done)
         for made in cutter.cut(self._steps(part, cutter.room, *place)):
-            path = self._record(part, len(done))
-            with _refused(path):
-                made.write(path, self.key)
+            self.entries.put([part.key, len(done)], asdict(made), files=[made.shard.file] if made.shard else [])
             done.append(made)
         return tuple(done), reused
 
     def _finished(self, part: Part) -> list[Made]:
         done: list[Made] = []
-        try:
-            while not done or not done[-1].last:
-                made = Made.read(self._record(part, len(done)), self.key)
-                if made.shard is not None:
-                    self._check(made.shard, made.digest)
-                if made.bad and not self.skip_bad:
-                    break
-                done.append(made)
-        except DataError:  # unfinished, or damaged and built again
-            pass
+        while not done or not done[-1].last:
+            made = self.entries.find([part.key, len(done)], Made.unpack)
+            if made is None or (made.bad and not self.skip_bad):
+                break
+            done.append(made)
         return done
-
-    def _check(self, shard: ListedShard, digest: str) -> None:
-        check_listed(self.folder, shard, "")
-        path = joined(self.folder, shard.file)
-        if file_digest(path) != digest:
-            raise DataError(f"{path} is not the shard that was written there")
-        if not is_remote(self.folder):
-            Shard.open(path)
 
     def _steps(self, part: Part, room: Callable[[], int], start: int, passed: int) -> Iterator[Step]:
         read = sum(each.size for each in part.ranges[:start])
@@ -410,9 +349,6 @@ class ShardMaker:
             read += each.size
             passed = 0
 
-    def _record(self, part: Part, number: int) -> str:
-        return joined(self.folder, f"built-{part.key}-{number:05}.json")
-
 
 def tokenizer_of(options: IndexOptions) -> Tokenizer:
     """Return an index's tokenizer, which may be slow to load."""
@@ -423,29 +359,6 @@ def header_checksum(path: PathLike) -> str:
     """Return the checksum of a shard's header, by which the manifest identifies the file; empty if it has none."""
     with open_binary(path) as stream:
         return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
-
-
-def file_digest(path: PathLike) -> str:
-    """Return BLAKE2b of a file's bytes.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
-    with reading(os.fspath(path)), open_binary(path) as stream:
-        return stream_digest(stream)
-
-
-@contextmanager
-def _refused(path: str) -> Iterator[None]:
-    """Report output that cannot be written as a usage error: no rows are at fault, so nothing is skipped."""
-    try:
-        yield
-    except DataError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def check_listed(folder: PathLike, shard: ListedShard, remedy: str) -> None:

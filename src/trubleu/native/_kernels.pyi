@@ -357,7 +357,6 @@ class MineSearch:
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
-@final
 class NgramCounts:
     def __init__(self, orders: int, segments: bool) -> None: ...
     @property

@@ -237,15 +237,7 @@ void Scorer::score(const Text &output, const Text *references, size_t count, dou
         reference_line_.load(references[j], options_.tokenizer, options_.lowercase);
         references_[j].load(reference_line_);
         length.add(references_[j].letters.size());
-        touched_.clear();
-        ngrams_.find(vocabulary_.look_up(reference_line_), [&](size_t order, size_t place) {
-            if (ngrams_.at(order, place).held++ == 0) touched_.emplace_back(order, place);
-        });
-        for (auto [order, place] : touched_) {
-            TextNgrams::Ngram &ngram = ngrams_.at(order, place);
-            ngram.most = std::max(ngram.most, ngram.held);
-            ngram.held = 0;
-        }
+        ngrams_.hold(vocabulary_.look_up(reference_line_), static_cast<uint32_t>(j), [](size_t, uint32_t) {});
     }
     row[0] = static_cast<double>(output_.letters.size());
     row[1] = length.value();

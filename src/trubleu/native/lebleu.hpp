@@ -85,7 +85,6 @@ class Scorer {
     std::vector<uint32_t> short_history_;
     std::vector<Wanting> wanting_;
     std::array<std::vector<Similar>, max_order + 1> similar_;
-    std::vector<std::pair<size_t, size_t>> touched_;
 };
 
 }  // namespace trubleu::lebleu

@@ -64,7 +64,7 @@ class Search {
         std::span<const uint32_t> all(numbers.data(), numbers.shape(0));
         nb::gil_scoped_release release;
         if (shard.serial() != known_) {
-            terrain_ = std::make_unique<Terrain>(shard.shard(), *shard.ground(), scoring_, all);
+            terrain_ = std::make_unique<Terrain>(*shard.ground(), scoring_, all);
             known_ = shard.serial();
         }
         parallel_blocks(

@@ -23,7 +23,7 @@ constexpr size_t ahead = 12;             // rows that are asked for before they 
 constexpr size_t together = 64;          // rows that are scored at once, so that there are some to ask for
 constexpr double least_unit = 1e-150;    // below that, products of doubles would be lost
 constexpr double margin = 1e-9;          // more than sums and products of doubles can be off
-constexpr double caution = 0.9;          // how close rows may come to what is needed without being looked at
+constexpr double caution = 0.55;         // how close rows may come to what is needed without being looked at
 constexpr size_t most_sorted = 64;       // words of a query up to which bounds are as sharp as they can be
 constexpr size_t most_words = 4096;      // words of a field up to which bounds are made: each may be rounded up by a step
 constexpr double most_steps = 60000;     // what all of them together can come to, but for that
@@ -343,10 +343,13 @@ void Searcher::Work::accumulate(int field, uint32_t base) {
         if (row_of(*at) < base) at = std::lower_bound(at, end, base << class_bits);
         const Sum *steps = side.steps.data() + classes * side.by_size[i];
         // Rows of a file that nobody checked may be in any order; the mask keeps them inside.
-        for (; at != end && *at < limit; ++at) {
-            Sum &sum = to[row_of(*at) & (window - 1)];
-            sum = static_cast<Sum>(sum + steps[*at & (classes - 1)]);
-        }
+        auto add = [&](uint32_t posting) {
+            Sum &sum = to[row_of(posting) & (window - 1)];
+            sum = static_cast<Sum>(sum + steps[posting & (classes - 1)]);
+        };
+        for (; end - at >= 8 && at[7] < limit; at += 8)
+            for (size_t j = 0; j < 8; ++j) add(at[j]);
+        for (; at != end && *at < limit; ++at) add(*at);
         word.next = at;
     }
 }
@@ -357,7 +360,7 @@ inline Sum shortened(Sum sum, uint8_t once) { return static_cast<Sum>(uint32_t{s
 // Which share of a field's total the best row of a window has.
 double Searcher::Work::highest_bound(int field, uint32_t base) const {
     const Sum *from = sums[field].data();
-    const uint8_t *once = terrain->once[field].data() + base;
+    const uint8_t *once = terrain->once(field) + base;
     Sum highest = 0;
     for (size_t i = 0; i < window; ++i) highest = std::max(highest, shortened(from[i], once[i]));
     return std::min(1.0, ((highest + 1.0) * sides[field].step + sides[field].rest()) / sides[field].total);
@@ -367,7 +370,7 @@ double Searcher::Work::highest_bound(int field, uint32_t base) const {
 void Searcher::Work::scan(uint32_t base) {
     Side &other = sides[1 - first];
     for (int field : {first, 1 - first})
-        for (size_t i = 0; i < window; i += 64) __builtin_prefetch(terrain->once[field].data() + base + i);
+        for (size_t i = 0; i < window; i += 64) __builtin_prefetch(terrain->once(field) + base + i);
     if (bounded) accumulate(first, base);
     if (bounded && other.read) {
         if (needed > 0) other.left_out = other.spare(caution * share_needed(1 - first, highest_bound(first, base)));
@@ -379,7 +382,7 @@ void Searcher::Work::scan(uint32_t base) {
 
 void Searcher::Work::sweep(uint32_t base, uint32_t rows) {
     Sum *messages = sums[0].data(), *responses = sums[1].data();
-    const uint8_t *message_once = terrain->once[0].data() + base, *response_once = terrain->once[1].data() + base;
+    const uint8_t *message_once = terrain->once(0) + base, *response_once = terrain->once(1) + base;
     auto steps = [](double value, double step) { return static_cast<Sum>(std::min(value / step + 2, 65535.0)); };
     if (threshold == 0) {
         for (uint32_t i = 0; i < rows; ++i)
@@ -399,9 +402,11 @@ void Searcher::Work::sweep(uint32_t base, uint32_t rows) {
                 size_t i = start + static_cast<size_t>(std::countr_zero(found));
                 if (uint32_t{message(i)} * factor(i) < threshold) continue;
                 uint32_t row = base + static_cast<uint32_t>(i);
-                double highest_factor = scoring.rest + scoring.alpha * unread(1, row) +
-                                        (shortened(responses[i], response_once[i]) + 1) * sides[1].step;
+                // Looking up which unread words a row has takes time: the second field is only looked at if it can matter.
                 double highest = unread(0, row) + (shortened(messages[i], message_once[i]) + 1) * sides[0].step;
+                double read_factor = scoring.rest + (shortened(responses[i], response_once[i]) + 1) * sides[1].step;
+                if (highest * (read_factor + scoring.alpha * sides[1].rest()) * (1 + margin) < worst()) continue;
+                double highest_factor = read_factor + scoring.alpha * unread(1, row);
                 double bound = highest * highest_factor * (1 + margin);
                 if (bound >= worst()) survive({row, bound, highest_factor});
             }

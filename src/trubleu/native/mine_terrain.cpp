@@ -32,10 +32,23 @@ Dense::Dense(std::span<const uint32_t> list, size_t rows) {
 
 Ground::Ground(const Shard &shard) : shard_(shard) {
     for (int field : {0, 1}) {
-        lengths[field].resize(shard.rows);
-        for (size_t row = 0; row < shard.rows; ++row)
-            lengths[field][row] = static_cast<uint16_t>(std::min<size_t>(shard.bag(field, row).size(), most_length));
+        lengths_[field].resize(shard.rows);
+        for (size_t row = 0; row < shard.rows; ++row) {
+            lengths_[field][row] = static_cast<uint16_t>(std::min<size_t>(shard.bag(field, row).size(), most_length));
+            longest[field] = std::max<uint32_t>(longest[field], lengths_[field][row]);
+        }
     }
+}
+
+std::shared_ptr<const std::vector<uint8_t>> Ground::by_length(int field, const std::vector<uint8_t> &shares) {
+    std::lock_guard lock(guard_);
+    ByLength &kept = by_length_[field];
+    if (kept.shares != shares) {
+        auto rows = std::make_shared<std::vector<uint8_t>>((shard_.rows + window - 1) / window * window, uint8_t{0});
+        for (size_t row = 0; row < shard_.rows; ++row) (*rows)[row] = shares[lengths_[field][row]];
+        kept = {shares, std::move(rows)};
+    }
+    return kept.rows;
 }
 
 std::shared_ptr<const Dense> Ground::dense(int field, uint32_t number) {
@@ -47,18 +60,14 @@ std::shared_ptr<const Dense> Ground::dense(int field, uint32_t number) {
     return its;
 }
 
-Terrain::Terrain(const Shard &shard, Ground &ground, const Scoring &scoring, std::span<const uint32_t> numbers) {
+Terrain::Terrain(Ground &ground, const Scoring &scoring, std::span<const uint32_t> numbers) {
     for (int field : {0, 1}) {
         std::vector<uint8_t> shares(most_length + 1, 0);
         for (uint32_t length = 1; length <= most_length && scoring.mean[field] > 0; ++length)
             shares[length] = static_cast<uint8_t>(
                 std::ceil(255 * std::min(1.0, scoring.worth(field, 1, length) / scoring.worth(field, 1, 1))));
-        once[field].assign((shard.rows + window - 1) / window * window, 0);
-        for (size_t row = 0; row < shard.rows; ++row) {
-            uint32_t length = ground.lengths[field][row];
-            once[field][row] = shares[length];
-            longest[field] = std::max(longest[field], length);
-        }
+        once_[field] = ground.by_length(field, shares);
+        longest[field] = ground.longest[field];
         for (uint32_t number : numbers) {
             if (number == no_word) continue;
             if (auto its = ground.dense(field, number)) dense_[field].try_emplace(number, std::move(its));

@@ -61,18 +61,28 @@ class Ground {
     // The bits of a word, made when they are first asked for; nothing if it does not come in enough rows.
     std::shared_ptr<const Dense> dense(int field, uint32_t number);
 
-    std::vector<uint16_t> lengths[2];  // of rows, up to most_length
+    // What each row has of these shares, by its length; the last ones are kept.
+    std::shared_ptr<const std::vector<uint8_t>> by_length(int field, const std::vector<uint8_t> &shares);
+
+    uint32_t longest[2] = {1, 1};  // rows, up to most_length
 
   private:
+    struct ByLength {
+        std::vector<uint8_t> shares;
+        std::shared_ptr<const std::vector<uint8_t>> rows;
+    };
+
     const Shard &shard_;
     std::mutex guard_;
+    std::vector<uint16_t> lengths_[2];  // of rows, up to most_length
+    ByLength by_length_[2];
     std::unordered_map<uint32_t, std::shared_ptr<const Dense>> dense_[2];
 };
 
 class Terrain {
   public:
     // The numbers are those of the words of all queries.
-    Terrain(const Shard &shard, Ground &ground, const Scoring &scoring, std::span<const uint32_t> numbers);
+    Terrain(Ground &ground, const Scoring &scoring, std::span<const uint32_t> numbers);
 
     const Dense *dense(int field, uint32_t number) const {
         auto at = dense_[field].find(number);
@@ -80,10 +90,12 @@ class Terrain {
     }
 
     // What a word that comes once is worth in a row, by the row's length: as 255ths of the highest, rounded up.
-    std::vector<uint8_t> once[2];
-    uint32_t longest[2] = {1, 1};  // rows, up to most_length
+    const uint8_t *once(int field) const { return once_[field]->data(); }
+
+    uint32_t longest[2];  // rows, up to most_length
 
   private:
+    std::shared_ptr<const std::vector<uint8_t>> once_[2];
     std::unordered_map<uint32_t, std::shared_ptr<const Dense>> dense_[2];
 };
 

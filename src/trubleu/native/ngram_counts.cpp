@@ -10,11 +10,21 @@ namespace trubleu {
 
 namespace {
 
-constexpr size_t positions_a_block = 1 << 16;
+constexpr size_t positions_a_block = 1 << 12;
 
 void count_once_more(uint32_t &count, uint32_t times = 1) {
     if (times > std::numeric_limits<uint32_t>::max() - count) throw std::length_error("an n-gram occurs 2^32 times or more");
     count += times;
+}
+
+// The places for which something is known, written to a buffer: which ones is hard to foresee, and no branch depends on it.
+template <typename Known> std::span<const size_t> known_places(std::vector<size_t> &buffer, size_t begin, size_t end, Known known) {
+    size_t count = 0;
+    for (size_t i = begin; i < end; ++i) {
+        buffer[count] = i;
+        count += known(i);
+    }
+    return {buffer.data(), count};
 }
 
 // Edges that wait for their memory: each is asked for its slot of the table first, then for what that slot names.
@@ -132,8 +142,7 @@ void NgramCounts::add(const WordTexts &texts, std::span<const int64_t> offsets, 
     });
     // By position: the number of the n-gram of the last order that begins there, `nothing` if it was dropped.
     std::vector<uint32_t> before(orders_ > 1 ? words.size() : 0, nothing), after(orders_ > 2 ? words.size() : 0, nothing);
-    for (size_t i = 0; i < before.size(); ++i)
-        if (!drop_rare || word_counts_[words[i]].count > 1) before[i] = words[i];
+    for (size_t i = 0; i < before.size(); ++i) before[i] = !drop_rare || word_counts_[words[i]].count > 1 ? words[i] : nothing;
     for (size_t order = 2; order <= orders_; ++order) {
         NgramLevel &level = levels_[order - 2];
         bool last = order == orders_;
@@ -146,6 +155,9 @@ void NgramCounts::add(const WordTexts &texts, std::span<const int64_t> offsets, 
             level.shard(i).rebuild_table(level.shard(i).edges.size() + positions / NgramLevel::shards / 2);
         parallel_blocks(parts, 1, threads, nothing_made, [&](int, size_t part, size_t) {
             Pipeline pipeline(level);
+            std::vector<size_t> places;
+            bool ours[NgramLevel::shards];
+            for (size_t i = 0; i < NgramLevel::shards; ++i) ours[i] = i % parts == part;
             auto take = [&](const Pipeline::Item &item) {
                 size_t number = item.hash & (NgramLevel::shards - 1);
                 NgramLevel::Shard &shard = level.shard(number);
@@ -154,12 +166,13 @@ void NgramCounts::add(const WordTexts &texts, std::span<const int64_t> offsets, 
                 if (!last) after[item.position] = NgramLevel::number_in(place, number);
             };
             each_text([&](size_t begin, size_t end, uint32_t segment) {
-                for (size_t i = begin; i + order <= end; ++i) {
-                    if (before[i] == nothing || before[i + 1] == nothing) continue;
+                if (end - begin < order) return;
+                places.resize(end - begin);
+                auto parts_known = [&](size_t i) { return (before[i] != nothing) & (before[i + 1] != nothing); };
+                for (size_t i : known_places(places, begin, end - order + 1, parts_known)) {
                     uint32_t word = words[i + order - 1];
                     uint64_t hash = hash_edge(before[i], word);
-                    if ((hash & (NgramLevel::shards - 1)) % parts != part) continue;
-                    pipeline.push({NgramLevel::key_of(before[i], word), hash, i, segment}, take);
+                    if (ours[hash & (NgramLevel::shards - 1)]) pipeline.push({NgramLevel::key_of(before[i], word), hash, i, segment}, take);
                 }
             });
             pipeline.finish(take);
@@ -168,21 +181,22 @@ void NgramCounts::add(const WordTexts &texts, std::span<const int64_t> offsets, 
             std::vector<uint32_t> kept[NgramLevel::shards];  // the new place of each edge
             parallel_blocks(NgramLevel::shards, 1, threads, nothing_made, [&](int, size_t number, size_t) {
                 NgramLevel::Shard &shard = level.shard(number);
-                std::vector<NgramLevel::Edge> edges;
-                kept[number].assign(shard.edges.size(), nothing);
+                kept[number].resize(shard.edges.size());
+                size_t count = 0;
                 for (size_t i = 0; i < shard.edges.size(); ++i) {
-                    if (shard.edges[i].count < 2) continue;
-                    kept[number][i] = static_cast<uint32_t>(edges.size());
-                    edges.push_back(shard.edges[i]);
+                    bool often = shard.edges[i].count > 1;
+                    kept[number][i] = often ? static_cast<uint32_t>(count) : nothing;
+                    shard.edges[count] = shard.edges[i];
+                    count += often;
                 }
-                edges.shrink_to_fit();
-                shard.edges = std::move(edges);
+                shard.edges.resize(count);
+                shard.edges.shrink_to_fit();
                 shard.rebuild_table(2 * shard.edges.size());  // sparse, as most that is looked for is not there
             });
             if (!last)
                 parallel_blocks(after.size(), positions_a_block, threads, nothing_made, [&](int, size_t begin, size_t end) {
-                    for (size_t i = begin; i < end; ++i) {
-                        if (after[i] == nothing) continue;
+                    std::vector<size_t> places(end - begin);
+                    for (size_t i : known_places(places, begin, end, [&](size_t i) { return after[i] != nothing; })) {
                         size_t number = after[i] & (NgramLevel::shards - 1);
                         uint32_t place = kept[number][after[i] >> NgramLevel::shard_bits];
                         after[i] = place == nothing ? nothing : NgramLevel::number_in(place, number);

@@ -6,6 +6,8 @@
 #include "ter.hpp"
 #include "weighted.hpp"
 
+#include <numeric>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -67,11 +69,19 @@ void add_texts(NgramCounts &counts, const WordTexts &texts, InArray<int64_t> off
     check_offsets(offsets, texts);
     Classes words(texts, stems);
     nb::gil_scoped_release release;
-    std::vector<uint32_t> ours, numbers;
-    words.each([&](const Vocabulary &vocabulary, size_t i) { ours.push_back(counts.words().number(vocabulary, i)); });
-    if (words.classes.empty()) numbers = std::move(ours);
-    else
+    std::vector<uint32_t> numbers;
+    if (counts.words().size() == 0 && words.classes.empty() && !texts.others()) {
+        counts.words() = texts.own_words();
+        numbers.resize(texts.word_count());
+        std::iota(numbers.begin(), numbers.end(), 0u);
+    } else {
+        words.each([&](const Vocabulary &vocabulary, size_t i) { numbers.push_back(counts.words().number(vocabulary, i)); });
+    }
+    if (!words.classes.empty()) {
+        std::vector<uint32_t> ours = std::move(numbers);
+        numbers.clear();
         for (uint32_t each : words.classes) numbers.push_back(ours[each]);
+    }
     counts.add(texts, {offsets.data(), offsets.shape(0)}, numbers, drop_rare, threads);
 }
 

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, case, func, select
+from sqlalchemy import Connection, Row, bindparam, case, func, select
 
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items, raters, ratings
@@ -23,7 +23,6 @@ from trubleu.rating.store.updates import add_entries, batches, rating_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection, Row
 
 _LOCK = (
     select(items.c.id, items.c.role, items.c.wanted)

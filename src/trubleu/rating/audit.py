@@ -7,21 +7,18 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, Row, Table, select
 
 from trubleu.errors import StoreError
 from trubleu.rating.secret import SECRET, mac
-from trubleu.rating.store.queries import ENTRY_COLUMNS, log_row
+from trubleu.rating.store.queries import ENTRY_COLUMNS, LogRow, log_row
 from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items, log, meta, raters, ratings
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Row, Table
-
     from trubleu.rating.store.database import Store
-    from trubleu.rating.store.queries import LogRow
     from trubleu.rating.study import Study
 
 _NEEDED = {"schema", "study", "kind", "identity", "state", "raters", QUESTIONS, ITEMS, TIP}

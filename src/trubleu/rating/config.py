@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shlex
+import tomllib
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -114,41 +115,9 @@ Kind = Literal["response", "pair", "ranking"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FEWEST_RANKED, MOST_RANKED = 2, 8
 
-QUESTIONS = {
-    "response": "How good is this response in the conversation?",
-    "pair": "How good is each of these two responses in the conversation?",
-    "ranking": "Which response fits the conversation best? Rank them from best to worst.",
-}
+_TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 BEST_AND_WORST = ("best", "worst")
-LABELS: tuple[str, ...] = ("very bad", "bad", "okay", "good", "very good")
 LONGEST_REASON, MOST_REASONS = 200, 9
-REASONS: tuple[str, ...] = (
-    "I cannot follow the conversation",
-    "The text is incomplete or unreadable",
-    "I would rather not read this",
-)
-INSTRUCTIONS = {
-    "response": """\
-You will see short conversations, each with a possible **response** at its end.
-
-Say how good the response is at that point of the conversation: does it make sense, and does it fit what was said?
-Spelling, slang and whether you agree do not matter.
-""",
-    "pair": """\
-You will see short conversations, each with **two** possible responses at its end.
-
-Rate each of the two by itself: does it make sense, and does it fit what was said? Both may be good, and both may be
-bad. Spelling, slang and whether you agree do not matter.
-""",
-    "ranking": """\
-You will see short conversations, each with **several** possible responses at its end.
-
-Rank them: 1 for the response that makes most sense and fits best what was said, then 2, and so on. Responses that are
-equally good get the same rank. Spelling, slang and whether you agree do not matter.
-""",
-}
-
-
 FEWEST_POINTS, MOST_POINTS = 2, 11
 MOST_QUESTIONS = 12
 MEAN = "mean"
@@ -183,7 +152,7 @@ class Question(Settings):
     """
 
     text: Annotated[Text, Field(alias="question")] = ""
-    labels: tuple[Text, ...] = LABELS
+    labels: tuple[Text, ...] = tuple(_TEXTS["labels"])
     name: Annotated[
         Stripped,
         must("be at most 40 letters, digits, spaces, dots, - and _", re.compile(r"\w[\w .-]{0,39}").fullmatch),
@@ -406,8 +375,7 @@ class Entry(Settings):
     code
         By anybody who knows this code; None if not.
     prolific
-        From Prolific: with its signed token, or with an id in the address that anybody can make up. New studies must
-        say ``unverified`` for that; True is what those from before have.
+        From Prolific: with its signed token, or (``unverified``) with an id in the address that anybody can make up.
     mturk
         From Mechanical Turk, with an id in the address that anybody can make up.
     """
@@ -430,7 +398,13 @@ class Entry(Settings):
     @model_validator(mode="after")
     def _check(self) -> Entry:
         if self == Entry(links=False):
-            raise ValueError("lets nobody in; set links, prolific or mturk to true, or give a code")
+            raise ValueError("lets nobody in; set links or mturk to true, or give a code or prolific")
+        if self.prolific is True:
+            raise SettingError(
+                "would take every made-up id for somebody from Prolific, completion code included; write "
+                f"{{verify: {PROLIFIC_KEYS}}} to verify them, or unverified",
+                "prolific",
+            )
         return self
 
 
@@ -527,7 +501,7 @@ class StudyConfig(Settings):
                 and not any(len(reason) > LONGEST_REASON or unstorable(reason) for reason in reasons)
             ),
         ),
-    ] = REASONS
+    ] = tuple(_TEXTS["reasons"])
     """Why they may say that they cannot judge; another reason can always be written."""
     practice: Annotated[tuple[Item, ...], _read_as(tuple[_PracticeExample, ...])] = ()
     """Tasks before the start, with feedback after the answer, such as
@@ -570,10 +544,10 @@ class StudyConfig(Settings):
             ranks = Question(self.questions[0].text, BEST_AND_WORST, points=self.outputs)
             object.__setattr__(self, "questions", (ranks,))
         if any(not question.text for question in self.questions):
-            asked = tuple(replace(each, text=each.text or QUESTIONS[self.kind]) for each in self.questions)
+            asked = tuple(replace(each, text=each.text or _TEXTS[self.kind]["question"]) for each in self.questions)
             object.__setattr__(self, "questions", asked)
         if not self.instructions:
-            object.__setattr__(self, "instructions", INSTRUCTIONS[self.kind])
+            object.__setattr__(self, "instructions", _TEXTS[self.kind]["instructions"])
 
     @model_validator(mode="before")
     @classmethod
@@ -778,37 +752,15 @@ def _sample(asked: Asked) -> str:
     return one if asked.parts == 1 else f"[{', '.join([one] * asked.parts)}]"
 
 
-def check_verified(config: StudyConfig, name: str) -> None:
-    """Refuse settings that let everybody in who makes up an id, unless they say so.
-
-    Raises
-    ------
-    DataError
-        If they do, with what to write.
-    """
-    if config.entry.prolific is True:
-        raise DataError(
-            f"{name}: entry.prolific: true would take every made-up id for somebody from Prolific, completion code "
-            f"included; write prolific: {{verify: {PROLIFIC_KEYS}}} to verify them, or prolific: unverified"
-        )
-
-
 def crowd_warnings(config: StudyConfig) -> list[str]:
     """Return what the lead of a study that is open to crowds must know, in sentences."""
     entry, gold = config.entry, config.gold
-    unverified = [
-        name
-        for name, there in (("Prolific", entry.prolific in (True, "unverified")), ("Mechanical Turk", entry.mturk))
+    unverified = {"Prolific": entry.prolific == "unverified", "Mechanical Turk": entry.mturk}
+    found = [
+        f"ids from {name} are not verified: anybody can make one up, rate, and get to the end"
+        for name, there in unverified.items()
         if there
     ]
-    found = [
-        f"ids from {name} are not verified: anybody can make one up, rate, and get to the end" for name in unverified
-    ]
-    if entry.prolific is True:
-        found[0] += (
-            f"; in study.yaml, write prolific: {{verify: {PROLIFIC_KEYS}}} instead of true, or prolific: unverified if "
-            "that is what you want"
-        )
     if (entry.prolific or entry.mturk) and (gold.rule is None or gold.rule.then == "flag"):
         found.append(
             "raters who get gold items wrong reach the end like all others; gold.rule can exclude or stop them"

@@ -10,31 +10,26 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.engine import URL
 
-from trubleu.errors import DataError, StoreError, UsageError, counted
+from trubleu.errors import DataError, UsageError, counted
 from trubleu.files.writer import write_private
 from trubleu.rating import raters
 from trubleu.rating.answers import settle
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key
-from trubleu.rating.items import check_items
-from trubleu.rating.migrate import migrate
+from trubleu.rating.items import Item, check_items
 from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
-from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
+from trubleu.rating.secret import SECRET, new_secret, read_secret
 from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
-from trubleu.rating.store.schema import MODELS_COUNT, SCHEMA, items
+from trubleu.rating.store.schema import MODELS_COUNT, items
 from trubleu.rating.store.schema import raters as people
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
-
-    from sqlalchemy import Connection, Row
-
-    from trubleu.rating.items import Item
 
 
 def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item], *, first_position: int = 0) -> None:
@@ -73,9 +68,8 @@ def _synced(config: StudyConfig) -> dict[str, str]:
 
 
 def _changed(connection: Connection, config: StudyConfig) -> dict[str, str]:
-    """Return those of these that differ; stores of older studies lack some."""
-    before = {"raters": get_meta(connection, "raters"), MODELS_COUNT: get_meta(connection, MODELS_COUNT) or "false"}
-    return {key: value for key, value in _synced(config).items() if value != before[key]}
+    """Return those of these that differ."""
+    return {key: value for key, value in _synced(config).items() if value != get_meta(connection, key)}
 
 
 def _examples(connection: Connection) -> list[Row[Any]]:
@@ -192,41 +186,22 @@ def store_url_of(folder: Path) -> str | URL:
 
 
 def open_store(folder: Path, *, copy: bool) -> Store:
-    """Open a study's database, migrating an older version (for a copy, only the copy).
+    """Open a study's database.
 
     Raises
     ------
     DataError
-        If there is no study in it or the secret is not there.
+        If there is no study in it, it has tables of another version, or the secret is not there.
     StoreError
         If the database cannot be used, or is damaged.
     """
     store = Store.open(store_url_of(folder), copy=copy)
     try:
-        store.secret = _secret(store, folder, copy=copy)
-        if store.version != SCHEMA:
-            migrate(store)
-        store.readonly = copy
+        store.secret = read_secret(folder)
     except BaseException:
         store.close()
         raise
     return store
-
-
-def _secret(store: Store, folder: Path, *, copy: bool) -> str:
-    """Return the secret of a study: from its file, or from a store of version 1, which it leaves for its file."""
-    if copy and store.version != SCHEMA and store.dialect != "sqlite":  # only SQLite is migrated in memory
-        raise DataError(
-            f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
-        )
-    if store.version > 1:
-        return read_secret(folder)
-    secret = store.get("secret")
-    if not secret:
-        raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
-    if not copy:
-        keep_secret(folder, secret)
-    return secret
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, count, groupby
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
@@ -20,17 +20,19 @@ from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, shown
 from trubleu.files.delimited import guarded
 from trubleu.files.jsonl import json_line
-from trubleu.files.paths import format_to_write
+from trubleu.files.paths import Format, PathLike, format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 from trubleu.rating import raters as people
-from trubleu.rating.items import POINTS
-from trubleu.rating.raters import pseudonym
+from trubleu.rating.items import POINTS, Item
+from trubleu.rating.raters import Rater, pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
 from trubleu.rating.weights import (
+    Text,
     TextWeight,
+    WeightsFrom,
     by_models_only,
     find_model,
     joint_weights,
@@ -42,15 +44,9 @@ from trubleu.rating.weights import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
-    from trubleu.files.paths import Format, PathLike
     from trubleu.rating.config import StudyConfig
-    from trubleu.rating.items import Item
-    from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow
     from trubleu.rating.study import Study
-    from trubleu.rating.weights import Text, WeightsFrom
     from trubleu.stats import Calibration
 
 

@@ -8,29 +8,21 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from trubleu.data.reference_files import (
-    REFERENCE_TITLES,
-    SegmentCollector,
-    context_field,
-    id_field,
-    optional_text,
-    text_field,
-)
+from trubleu.data.reference_files import SegmentCollector, context_field, id_field, optional_text, text_field
 from trubleu.data.seeds import SEED_SYSTEM
+from trubleu.data.titles import REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
-from trubleu.files.paths import base_name, format_of, is_standard, name_of
-from trubleu.files.tables import read_table, table_rows, tell_fields
+from trubleu.files.paths import PathLike, base_name, format_of, is_standard, name_of
+from trubleu.files.tables import Table, read_table, table_rows, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.data.outputs import Outputs
     from trubleu.data.references import References
-    from trubleu.files.paths import PathLike
-    from trubleu.files.tables import Table
 
 
 Role = Literal["item", "gold", "practice"]

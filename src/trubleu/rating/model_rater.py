@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, NonNegativeInt
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
 from trubleu.optional_deps import needed
 from trubleu.rating.answers import TakenAnswer, take_answers, take_back
-from trubleu.rating.config import is_address
+from trubleu.rating.config import Asked, StudyConfig, is_address
 from trubleu.rating.create import fix_questions
-from trubleu.rating.raters import check_name, enter_model, get_rater
+from trubleu.rating.items import Item, unstorable
+from trubleu.rating.raters import Rater, check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
 from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
@@ -35,12 +36,7 @@ from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
     from trubleu.progress import Progress
-    from trubleu.rating.config import Asked, StudyConfig
-    from trubleu.rating.items import Item
-    from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import StoredItem
     from trubleu.rating.study import Study
 
@@ -244,16 +240,8 @@ def item_message(item: Item, *, flipped: bool = False) -> str:
         record["message"] = item.message
     texts = item.texts[::-1] if flipped else item.texts
     record |= {"response": texts[0]} if len(texts) == 1 else {"responses": list(texts)}
-    return json.dumps(record, ensure_ascii=not _is_text(record))
-
-
-def _is_text(record: dict[str, Any]) -> bool:
-    """Return whether a record can be sent as UTF-8: half a surrogate pair cannot."""
-    try:
-        json.dumps(record, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    text = json.dumps(record, ensure_ascii=False)
+    return json.dumps(record) if unstorable(text) else text
 
 
 def parse_answer(text: str, asked: Asked) -> Scores | str:
@@ -561,15 +549,6 @@ class _BadRequestError(Exception):
 
 
 @dataclass(slots=True)
-class _Said:
-    """One answer of the model."""
-
-    text: str
-    tokens: Sequence[_Token] = ()
-    cut: bool = False
-
-
-@dataclass(slots=True)
 class _Run:
     """Requests of one call, and what came of them."""
 
@@ -713,27 +692,28 @@ class _Run:
         asked = self.study.config.asked
         messages = [{"role": "system", "content": self.prompt.text}, {"role": "user", "content": message}]
         for _ in range(ATTEMPTS):
-            said = await self._ask(client, messages, number)
-            raw.append(said.text)
-            scores = parse_answer(said.text, asked)
+            said, choice = await self._ask(client, messages, number)
+            raw.append(said)
+            scores = parse_answer(said, asked)
             if not isinstance(scores, str):
                 fractions: tuple[float | None, ...] = scores
                 if self.options.logprobs:
-                    if not said.tokens:
+                    if choice.logprobs is None or not choice.logprobs.content:
                         raise _StopError(f"{self.options.host} gives no token probabilities; leave --logprobs out")
-                    fractions = expected_scores(said.text, said.tokens, scores, asked)
+                    fractions = expected_scores(said, choice.logprobs.content, scores, asked)
                 return scores, fractions
-            problem = f"it was cut off after {self.options.answer_tokens} tokens" if said.cut else scores
-            remedy = "; raise --answer-tokens" if said.cut else f" in {shown(self._scrubbed(said.text))}"
+            cut = choice.finish_reason == "length"
+            problem = f"it was cut off after {self.options.answer_tokens} tokens" if cut else scores
+            remedy = "; raise --answer-tokens" if cut else f" in {shown(self._scrubbed(said))}"
             self.problem = f"{problem}{remedy}"
             messages = [
                 *messages[:2],
-                {"role": "assistant", "content": said.text[-_LONGEST_RAW:]},
+                {"role": "assistant", "content": said[-_LONGEST_RAW:]},
                 {"role": "user", "content": f"This answer cannot be used: {problem}. Reply with the JSON object only."},
             ]
         return None, ()
 
-    async def _ask(self, client: Any, messages: Sequence[Mapping[str, str]], number: int) -> _Said:
+    async def _ask(self, client: Any, messages: Sequence[Mapping[str, str]], number: int) -> tuple[str, _Choice]:
         options = self.options
         while True:
             extra: dict[str, Any] = {self.limit: options.answer_tokens}
@@ -770,7 +750,7 @@ class _Run:
             return True
         return False
 
-    def _taken(self, body: str, messages: Sequence[Mapping[str, str]]) -> _Said:
+    def _taken(self, body: str, messages: Sequence[Mapping[str, str]]) -> tuple[str, _Choice]:
         """Count the tokens of a response, check who answered, and return what was said."""
         self.requests += 1
         try:
@@ -793,8 +773,7 @@ class _Run:
                 f"to go on with it, let it rate from the start as --model {served}"
             )
         self.served = served or self.served
-        tokens = (choice.logprobs and choice.logprobs.content) or ()
-        return _Said(text, tokens, choice.finish_reason == "length")
+        return text, choice
 
     def _problem(self, error: Exception) -> str:
         """Say what is wrong with the endpoint, in the beginning of a sentence without the key."""
@@ -831,10 +810,5 @@ def _message(error: Any) -> str:
 
 def _means(answers: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...] | None:
     """Return the mean of each score over the answers that have it; None without answers."""
-    if not answers:
-        return None
-    means: list[float | None] = []
-    for column in zip(*answers, strict=True):
-        given = [score for score in column if score is not None]
-        means.append(sum(given) / len(given) if given else None)
-    return tuple(means)
+    given = [[score for score in column if score is not None] for column in zip(*answers, strict=True)]
+    return tuple(sum(each) / len(each) if each else None for each in given) or None

@@ -14,16 +14,15 @@ from trubleu.errors import DataError, counted, shown, some
 from trubleu.files.delimited import delimited_rows, guarded, unguarded, whole
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.paths import name_of
+from trubleu.files.paths import PathLike, name_of
 from trubleu.files.writer import atomic_writer
-from trubleu.rating.import_ratings import Imported
+from trubleu.rating.imports import Imported
 from trubleu.rating.items import POINTS
 from trubleu.rating.secret import draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from trubleu.files.paths import PathLike
     from trubleu.rating.store.queries import StoredItem
     from trubleu.rating.study import Study
 

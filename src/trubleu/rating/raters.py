@@ -16,7 +16,7 @@ import secrets
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from trubleu.errors import UsageError, shown
 from trubleu.rating.answers import lock_items, settle
@@ -28,8 +28,6 @@ from trubleu.rating.store.updates import RATER, TIP, add_entry, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    from sqlalchemy import Connection, Row
 
     from trubleu.rating.config import GoldRule
     from trubleu.rating.study import Study
@@ -90,21 +88,14 @@ def keys(connection: Connection) -> dict[str, str]:
     return found | {row.key.removeprefix(_OTHERS): row.value for row in rows}
 
 
-def checksums(connection: Connection) -> dict[str, int]:
-    """Return rater numbers by checksum."""
-    return {row.hash: row.rater for row in connection.execute(select(known).order_by(known.c.hash))}
-
-
-def adopt(
-    connection: Connection, theirs: Mapping[str, int], their_keys: Mapping[str, str], numbers: Mapping[int, int]
-) -> None:
+def adopt(connection: Connection, theirs: Connection, numbers: Mapping[int, int]) -> None:
     """Adopt the checksums of another study; ``numbers`` maps the raters' numbers there to those here."""
     there = keys(connection)
-    for study, key in their_keys.items():
+    for study, key in keys(theirs).items():
         if study not in there:
             put_meta(connection, f"{_OTHERS}{study}", key)
-    for hashed, rater in theirs.items():
-        _add(connection, hashed, numbers[rater])
+    for row in theirs.execute(select(known).order_by(known.c.hash)).all():
+        _add(connection, row.hash, numbers[row.rater])
 
 
 def _add(connection: Connection, hashed: str, rater: int) -> None:
@@ -338,6 +329,7 @@ def mark(connection: Connection, rater: int, step: str, *, now: int) -> Rater:
 
 def set_excluded(connection: Connection, rater: int, excluded: bool, *, reason: str, now: int) -> Rater:
     """Exclude or readmit a rater (see `Study.exclude`)."""
+    check_name(reason, "the reason")
     lock_study(connection)
     person = get_rater(connection, rater, lock=True)
     # A readmitted rater has a reason and is not excluded: the rules ignore them from then on.

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import bindparam, exists, func, or_, select
+from sqlalchemy import Connection, Row, bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
 from trubleu.rating.answers import lock_items, settle
@@ -16,19 +16,10 @@ from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
-from trubleu.rating.store.updates import (
-    add_entries,
-    add_entry,
-    rating_rows,
-    set_assignment,
-    set_item,
-    set_rater,
-)
+from trubleu.rating.store.updates import add_entries, add_entry, rating_rows, set_assignment, set_item, set_rater
 
 if TYPE_CHECKING:
     from random import Random
-
-    from sqlalchemy import Connection, Row
 
     from trubleu.rating.config import StudyConfig
 

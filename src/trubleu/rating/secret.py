@@ -14,7 +14,6 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from trubleu.errors import DataError
-from trubleu.files.writer import write_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,25 +50,6 @@ def read_secret(folder: Path) -> str:
     if not found:
         raise DataError(f"{path} is empty; restore it from a backup")
     return found
-
-
-def keep_secret(folder: Path, secret: str) -> None:
-    """Write the secret of a study that kept it in its store so far; repeating it has no effect.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written, or there is another one.
-    """
-    path = folder / SECRET
-    try:
-        write_private(path, secret)
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; the secret of the study goes there"
-        ) from error
-    if not hmac.compare_digest(read_secret(folder), secret):
-        raise DataError(f"{path} is not that of this study; remove it if it belongs to another one")
 
 
 def draw(secret: str, *what: object) -> Random:

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.rating import raters as people
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Concatenate, Self
-
-    from sqlalchemy import Connection
 
     from trubleu.files.paths import PathLike
     from trubleu.rating.items import Item
@@ -143,7 +141,7 @@ class Study:
     def open(
         cls, folder: PathLike, *, sync: bool = False, copy: bool = False, check: bool = True, now: int | None = None
     ) -> Study:
-        """Open a study, and verify its store. An older version is migrated.
+        """Open a study, and verify its store.
 
         Parameters
         ----------
@@ -459,15 +457,11 @@ class Study:
         now
             The time.
         """
-        return self._set_excluded(rater, True, reason, now)
+        return self._write(people.set_excluded, rater, True, reason=reason, now=self._at(now))
 
     def readmit(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
         """Readmit a rater's ratings within the quotas of items; the gold rule ignores the rater from then on."""
-        return self._set_excluded(rater, False, reason, now)
-
-    def _set_excluded(self, rater: int, excluded: bool, reason: str, now: int | None) -> Rater:
-        people.check_name(reason, "the reason")
-        return self._write(people.set_excluded, rater, excluded, reason=reason, now=self._at(now))
+        return self._write(people.set_excluded, rater, False, reason=reason, now=self._at(now))
 
     def erase(self, rater: int, *, now: int | None = None) -> Rater:
         """Erase a rater's identity: label, external id and link; the ratings stay and keep counting.

@@ -8,32 +8,25 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median, pstdev, stdev
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from trubleu.errors import MissingExtraError
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
-from trubleu.rating.config import crowd_warnings
-from trubleu.rating.raters import GoldScore, broken_rule, gold_scores
+from trubleu.rating.config import GoldRule, Question, StudyConfig, crowd_warnings
+from trubleu.rating.raters import GoldScore, Rater, broken_rule, gold_scores
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import assignments, log
-from trubleu.rating.weights import by_models_only, text_weight
-from trubleu.stats.agreement import kappa_table, krippendorff_alpha
-from trubleu.stats.alternative_annotator import EPSILON, alternative_annotator_test
+from trubleu.rating.weights import Text, by_models_only, text_weight
+from trubleu.stats.agreement import Reliability, kappa_table, krippendorff_alpha
+from trubleu.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
-    from trubleu.rating.config import GoldRule, Question, StudyConfig
-    from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
-    from trubleu.rating.weights import Text
-    from trubleu.stats.agreement import Reliability
-    from trubleu.stats.alternative_annotator import AlternativeAnnotatorTest
 
 Key = TypeVar("Key", bound="Hashable")
 

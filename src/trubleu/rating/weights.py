@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from trubleu.data.weights import weight_errors
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
-from trubleu.rating.config import MEAN
-from trubleu.stats.calibration import calibrate
+from trubleu.rating.config import MEAN, Question, StudyConfig
+from trubleu.stats.calibration import Calibration, calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from trubleu.rating.config import Question, StudyConfig
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow
-    from trubleu.stats.calibration import Calibration
 
 Text: TypeAlias = tuple[int, int]
 """An item by its number, and which of its texts."""

@@ -10,16 +10,23 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 import yaml
-from pydantic import AfterValidator, ConfigDict, StringConstraints, TypeAdapter, ValidationError, WrapValidator
-from pydantic_core import core_schema
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import ErrorDetails, core_schema
 
 from trubleu.errors import DataError, nearest, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pydantic import GetCoreSchemaHandler, ValidatorFunctionWrapHandler
-    from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 

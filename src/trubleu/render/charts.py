@@ -376,7 +376,6 @@ def bucket_chart(
     title: str,
     labels: Sequence[str],
     systems: Mapping[str, Sequence[tuple[float, float | None, float | None] | None]],
-    y_title: str = "score",
 ) -> Chart:
     """Return the scores of systems in buckets: for each system a score and its interval in each, None for nothing."""
     numbers = [number for row in systems.values() for cell in row if cell for number in cell if number is not None]
@@ -398,7 +397,7 @@ def bucket_chart(
         title=title,
         description=f"{title}. " + "; ".join(mark.title for mark in marks),
         x_title="",
-        y_title=y_title,
+        y_title="score",
         x_ticks=_thinned([Tick(LEFT + room * (place + 0.5), label) for place, label in enumerate(labels)]),
         y_ticks=[Tick(y(level), value_text(level)) for level in levels],
         zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
@@ -459,8 +458,8 @@ def system_chart(title: str, people: Mapping[str, float], scores: Mapping[str, f
     return Chart(
         title=title,
         description=f"{title}. " + "; ".join(mark.title for mark in marks),
-        x_title="mean rating",
-        y_title="mean score",
+        x_title="people’s score",
+        y_title="metric’s score",
         x_ticks=_thinned([Tick(x(value), value_text(value)) for value in across]),
         y_ticks=[Tick(y(value), value_text(value)) for value in up],
         marks=marks,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table, cut, joined, one_line, shown, width
+from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table, cut, joined, one_line, width
 from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ def _text_lines(notes: Sequence[str]) -> str:
 
 def aligned(table: Table, digits: int) -> str:
     """Render columns side by side: texts left-aligned, numbers right-aligned."""
-    columns = [
-        _text_column([shown(row[index], column, digits) for row in table.rows])
-        for index, column in enumerate(table.columns)
-    ]
+    shown = zip(*table.shown_rows(digits), strict=True) if table.rows else repeat((), len(table.columns))
+    columns = [*map(_text_column, shown)]
     room = ROOM.get()
     padded: list[list[str]] = []
     for column, cells in zip(table.columns, columns, strict=True):
@@ -111,11 +110,8 @@ def _markdown_table(table: Table, digits: int) -> str:
     lines = [
         [escape_markdown(column.heading) for column in table.columns],
         *(
-            [
-                _joined_cell(each, escape_markdown) + escape_markdown(each.mark)
-                for each in (shown(cell, column, digits) for cell, column in zip(row, table.columns, strict=True))
-            ]
-            for row in table.rows
+            [_joined_cell(cell, escape_markdown) + escape_markdown(cell.mark) for cell in row]
+            for row in table.shown_rows(digits)
         ),
     ]
     rule = "".join(":--|" if column.kind == "text" else "--:|" for column in table.columns)
@@ -185,16 +181,12 @@ def _latex_comment(note: str) -> str:
 
 
 def _latex_table(table: Table, digits: int) -> str:
-    rows = (
-        [_latex_cell(shown(cell, column, digits)) for cell, column in zip(row, table.columns, strict=True)]
-        for row in table.rows
-    )
     lines = [
         f"\\begin{{tabular}}{{{''.join('l' if column.kind == 'text' else 'r' for column in table.columns)}}}",
         r"\toprule",
         _latex_line([escape_latex(column.heading) for column in table.columns]),
         r"\midrule",
-        *map(_latex_line, rows),
+        *(_latex_line([*map(_latex_cell, row)]) for row in table.shown_rows(digits)),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -243,10 +235,7 @@ def render_html(tables: Sequence[Table], digits: int, notes: Sequence[str] = ())
 def _html_table(table: Table, digits: int) -> str:
     return html_table(
         [one_line(column.heading) for column in table.columns],
-        [
-            [plain(shown(cell, column, digits)) for cell, column in zip(row, table.columns, strict=True)]
-            for row in table.rows[:MOST_ROWS]
-        ],
+        [[*map(plain, row)] for row in islice(table.shown_rows(digits), MOST_ROWS)],
         numbers=[column.kind != "text" for column in table.columns],
         more=max(len(table.rows) - MOST_ROWS, 0),
         title=one_line(table.title),

@@ -19,7 +19,8 @@ from trubleu.render.charts import (
     sweep_charts,
     table_grid,
 )
-from trubleu.render.explanation_page import STEPS, page_asset, page_script, rendered_page, report_style
+from trubleu.render.explanations import STEPS
+from trubleu.render.judge_ratings import metric_table
 from trubleu.render.judge_segments import (
     can_be_shown,
     default_measure,
@@ -28,6 +29,7 @@ from trubleu.render.judge_segments import (
     observation_view,
     pair_counts,
 )
+from trubleu.render.pages import page_asset, page_script, rendered_page, report_style
 from trubleu.render.tables import (
     MISSING,
     Bounds,
@@ -213,19 +215,12 @@ def _difference(row: ComparisonRow, name: str) -> Estimate:
 
 def _sweep(report: PairsReport, sweep: str) -> Table:
     rows = [row for row in report.sweeps if row.sweep == sweep]
-    metrics = list(dict.fromkeys(row.metric for row in rows))
-    cells = {(row.metric, row.value): _estimate(row, "spearman") for row in rows}
-    title = _SWEEPS[sweep]
-    conditions = dict.fromkeys(row.condition for row in rows if row.condition is not None)
-    return Table(
-        f"{title} (references: {', '.join(conditions)})" if conditions else title,
-        [Column(sweep), *(Column(f"spearman_{place}", name, "number") for place, name in enumerate(metrics))],
-        [
-            (_value(sweep, value), *(cells.get((name, value)) for name in metrics))
-            for value in dict.fromkeys(row.value for row in rows)
-        ],
-        name=f"sweep_{sweep}",
-    )
+    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in rows:
+        cells.setdefault((_value(sweep, row.value),), {})[row.metric] = _estimate(row, "spearman")
+    conditions = ", ".join(dict.fromkeys(row.condition for row in rows if row.condition is not None))
+    title = _SWEEPS[sweep] + f" (references: {conditions})" * bool(conditions)
+    return metric_table(title, (sweep,), cells, [*dict.fromkeys(row.metric for row in rows)], f"sweep_{sweep}")
 
 
 def _value(sweep: str, value: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import LEVELS, measure_title
 from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
-from trubleu.render.explanation_page import page_script, rendered_page, report_style
+from trubleu.render.pages import page_script, rendered_page, report_style
 from trubleu.render.tables import (
     MISSING,
     Cell,
@@ -22,7 +22,7 @@ from trubleu.render.tables import (
 from trubleu.stats.metric_tests import CALIBRATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.judge.ratings.results import Level, MeasureRow, RatingsReport, RatingsSetting
 
@@ -35,6 +35,7 @@ _TESTS: Final = {
     "bootstrap-segments": "paired bootstrap over items",
     "bootstrap-systems": "paired bootstrap over systems",
     "bootstrap-both": "paired bootstrap over items and systems",
+    "williams": "of Pearson's r",
 }
 
 
@@ -81,30 +82,29 @@ def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
     if rows:
         title = "All pairs of metrics" if all_pairs else "The best metric and the others"
         yield table_of(rows, _DIFFERENCE, title, name="differences")
-    metrics = [row.metric for row in report.headline("segment")]
-    cells = {(row.level, row.measure, row.metric): row.value for row in report.measures}
-    measures = dict.fromkeys((row.level, row.measure) for row in report.measures)
-    yield Table(
-        "All measures",
-        [Column("level"), Column("measure"), *(Column(f"of {metric}", metric, "number") for metric in metrics)],
-        [
-            (level, measure_title(level, measure), *(cells[level, measure, metric] for metric in metrics))
-            for level, measure in measures
-        ],
-        name="all_measures",
-    )
+    metrics = report.metrics()
+    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in report.measures:
+        cells.setdefault((row.level, measure_title(row.level, row.measure)), {})[row.metric] = row.value
+    yield metric_table("All measures", ("level", "measure"), cells, metrics, "all_measures")
     if report.aspects:
-        values = {(row.aspect, row.metric): row.value for row in report.aspects}
-        title = measure_title("segment", report.aspects[0].measure)
-        yield Table(
-            f"Each aspect alone: {title}",
-            [Column("aspect"), *(Column(f"of {metric}", metric, "number") for metric in metrics)],
-            [
-                (aspect, *(values[aspect, metric] for metric in metrics))
-                for aspect in dict.fromkeys(row.aspect for row in report.aspects)
-            ],
-            name="aspects",
-        )
+        aspects: dict[tuple[str, ...], dict[str, Cell]] = {}
+        for each in report.aspects:
+            aspects.setdefault((each.aspect,), {})[each.metric] = each.value
+        title = f"Each aspect alone: {measure_title('segment', report.aspects[0].measure)}"
+        yield metric_table(title, ("aspect",), aspects, metrics, "aspects")
+
+
+def metric_table(
+    title: str,
+    keys: Sequence[str],
+    cells: Mapping[tuple[str, ...], Mapping[str, Cell]],
+    metrics: Sequence[str],
+    name: str,
+) -> Table:
+    """Return a table with a column per metric; ``cells`` has the first columns of each row, and its cell by metric."""
+    columns = [*map(Column, keys), *(Column(f"of {metric}", metric, "number") for metric in metrics)]
+    return Table(title, columns, [(*key, *map(row.get, metrics)) for key, row in cells.items()], name=name)
 
 
 _DIFFERENCE: Final = (
@@ -124,12 +124,17 @@ def described(report: RatingsReport) -> str:
     It gives the numbers of systems, items, outputs and ratings.
     """
     setting = report.setting
+    if setting.kind == "official":
+        return (
+            f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, official scores"
+        )
     what = "ranked pair" if setting.kind == "rankings" else "rating"
     aspects = f" ({setting.aspects})" if setting.aspects else ""
     return (
         f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, "
         f"{counted(setting.outputs, 'output')}, {counted(setting.ratings, what)}{aspects} by "
         f"{counted(setting.raters, 'rater')}"
+        + (f"; official scores of {counted(setting.official, 'system')}" if setting.official is not None else "")
     )
 
 
@@ -138,23 +143,40 @@ def ratings_notes(report: RatingsReport) -> Iterator[str]:
     setting = report.setting
     yield described(report)
     if report.differences:
+        alone = setting.system_test == "williams" and setting.segment_measure is None
+        trials = "" if alone or setting.test == "williams" else f" {setting.trials:,} trials, seed {setting.seed},"
         yield (
-            f"* best or not significantly worse: {setting.test} ({_TESTS[setting.test]}), {setting.trials:,} trials, "
-            f"seed {setting.seed}, two-sided, p < {1 - setting.confidence:.2g} after Holm's correction within a level"
+            f"* best or not significantly worse: {_tests(setting)},{trials} two-sided, "
+            f"p < {1 - setting.confidence:.2g} after Holm's correction within a level"
         )
         yield "items needed: to find such a difference with a power of 80 %"
     yield (
         f"intervals: {100 * setting.confidence:g} %, percentile bootstrap over {_unit(setting)}, "
         f"{setting.resamples:,} resamples"
     )
-    if setting.system_measure is not None:
+    if setting.system_measure is not None and setting.official is not None:
+        yield "the score of a system is that of its corpus"
+    elif setting.system_measure is not None:
         yield "the score of a system is the mean of its segment scores over the items rated for it"
     yield from report.notes
     yield from (f"{row.metric}: {row.signature}" for row in report.signatures)
 
 
+def _tests(setting: RatingsSetting) -> str:
+    """Describe the tests; those of two levels may differ."""
+    levels = {"segment": setting.test, "system": setting.system_test}
+    if setting.segment_measure is None or setting.system_test in (None, setting.test):
+        levels = {"": setting.system_test or setting.test}
+    named = ((f"{level} level: " * bool(level), test) for level, test in levels.items() if test is not None)
+    return "; ".join(f"{level}{test} ({_TESTS[test]})" for level, test in named)
+
+
 def _unit(setting: RatingsSetting) -> str:
-    return "segments, with errors of the references' ratings" if setting.resample == "ratings" else setting.resample
+    drawn = {"both": "segments and systems", "ratings": "segments, with errors of the references' ratings"}
+    unit = drawn.get(setting.resample, setting.resample)
+    if setting.kind == "rankings" and setting.resample in ("systems", "both"):
+        return f"segments at the segment level, {unit} at the system level"
+    return unit
 
 
 def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
@@ -178,8 +200,9 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
         confidence=f"{100 * report.setting.confidence:g} %",
         resample=_unit(report.setting),
         differences=table_grid(named["differences"], digits, "comparisons") if report.differences else None,
-        test=f"{report.setting.test}: {_TESTS[report.setting.test]}",
+        test=_tests(report.setting),
         charts=_system_charts(report),
+        official=report.setting.official is not None,
         measures=table_grid(named["all_measures"], digits, "all measures"),
         aspects=table_grid(named["aspects"], digits, "aspects") if "aspects" in named else None,
         how=[*ratings_notes(report)],

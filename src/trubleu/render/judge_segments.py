@@ -12,18 +12,20 @@ from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.judge.pairs.results import Measure
 from trubleu.render.charts import number_text
-from trubleu.render.explanation_page import (
+from trubleu.render.explanations import (
     ReferenceView,
     RunView,
     TokenView,
+    decisive_references,
+    matched_ngrams,
     minus,
     output_view,
     output_words,
     reference_view,
     similarity_reference,
     weight_classes,
+    weight_text,
 )
-from trubleu.render.explanation_text import decisive_references, matched_ngrams, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.judge.ratings.results import measure_title
 from trubleu.render.charts import StripRow, regret_chart, strip_table, table_grid
-from trubleu.render.explanation_page import page_script, rendered_page, report_style
-from trubleu.render.judge_ratings import described
-from trubleu.render.tables import (
-    Column,
-    Estimate,
-    Table,
-    render_report,
-    table_of,
-)
+from trubleu.render.judge_ratings import described, metric_table
+from trubleu.render.pages import page_script, rendered_page, report_style
+from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +28,12 @@ def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> st
     report
         What `judge_sets` returns.
     format
-        ``text``, ``markdown`` and ``latex`` have the verdict, distances from the best, and a row for each set and
-        level. ``json`` and ``csv`` have flat rows, as `SetsReport.to_dict`.
+        ``text``, ``markdown`` and ``latex`` have the verdict, distances from the best, a row for each set and level,
+        and averages. ``json`` and ``csv`` have flat rows, as `SetsReport.to_dict`.
     digits
         Decimals for people.
     """
-    tables = [regret_table(report), value_table(report)]
+    tables = [regret_table(report), value_table(report), *([average_table(report)] if report.averages else [])]
     return render_report(report, format, digits, [report.verdict], tables, sets_notes(report))
 
 
@@ -59,22 +53,22 @@ def regret_table(report: SetsReport) -> Table:
 
 def value_table(report: SetsReport) -> Table:
     """Return a table with a row per set and level, and a column per metric."""
+    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in report.values:
+        key = row.set, row.level, measure_title(row.level, row.measure)
+        cells.setdefault(key, {})[row.metric] = Estimate(row.value, mark="*" * row.not_worse)
     metrics = [row.metric for row in report.regrets]
-    cells = {(row.set, row.level, row.metric): Estimate(row.value, mark="*" * row.not_worse) for row in report.values}
-    return Table(
-        "Agreement with people",
-        [
-            Column("set"),
-            Column("level"),
-            Column("measure"),
-            *(Column(f"of {metric}", metric, "number") for metric in metrics),
-        ],
-        [
-            (name, level, measure_title(level, measure), *(cells.get((name, level, metric)) for metric in metrics))
-            for name, level, measure in report.columns()
-        ],
-        name="values",
-    )
+    return metric_table("Agreement with people", ("set", "level", "measure"), cells, metrics, "values")
+
+
+def average_table(report: SetsReport) -> Table:
+    """Return a table with a row per level and measure, and the average over sets of each metric."""
+    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in report.averages:
+        key = row.level, measure_title(row.level, row.measure)
+        cells.setdefault(key, {})[row.metric] = Estimate(row.value, row.low, row.high)
+    metrics = [row.metric for row in report.regrets]
+    return metric_table("Averages over sets", ("level", "measure"), cells, metrics, "averages")
 
 
 def sets_notes(report: SetsReport) -> Iterator[str]:
@@ -134,5 +128,6 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
         distances=strip_table("distances", heads, rows, at=3, texts=(0, 3), zero=True),
         charts=[regret_chart("Distance from the best", by_metric, means)],
         values=table_grid(value_table(report), digits, "agreement with people"),
+        averages=table_grid(average_table(report), digits, "averages over sets") if report.averages else None,
         how=[*sets_notes(report)],
     )

@@ -58,13 +58,7 @@ def summary_table(found: Candidates, path: str) -> Table:
 
 
 def candidate_tables(
-    found: Sequence[Candidate],
-    notes: list[str],
-    *,
-    by_message: bool,
-    explained: bool,
-    for_people: bool,
-    digits: int,
+    found: Sequence[Candidate], notes: list[str], *, by_message: bool, explained: bool, for_people: bool, digits: int
 ) -> list[Table]:
     """Return the results of a search.
 
@@ -95,10 +89,7 @@ def candidate_tables(
     if by_message:  # the score is that of the message, so it is not repeated
         repeated = ("message_score", "response_score") if for_people else ("response_score",)
         columns = [column for column in columns if column.name not in repeated]
-        notes = [
-            *notes,
-            "ranked by the message alone, as no --response was given; the score is BM25's of the messages",
-        ]
+        notes = [*notes, "ranked by the message alone, as no --response was given; the score is BM25's of the messages"]
     if explained and for_people:
         for field in ("message",) if by_message else ("message", "response"):
             listed = partial(_listed_words, field, digits)

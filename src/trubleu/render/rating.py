@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import counted
 from trubleu.rating.plan import Plan
-from trubleu.rating.summary import WeightBin
+from trubleu.rating.summary import ModelSummary, RaterSummary, Summary, WeightBin
 from trubleu.render.tables import FOR_PROGRAMS, Column, Table, one_line, record_table, table_of
-from trubleu.scoring.next_ratings import NextText
+from trubleu.scoring.next_ratings import NextText, RatingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from trubleu.rating.summary import ModelSummary, RaterSummary, Summary
-    from trubleu.scoring.next_ratings import RatingPlan
 
 
 SHOWN_TEXTS = 20  # references of a plan shown to people

@@ -17,8 +17,7 @@ from trubleu.render.tables import (
     stars,
     table_of,
 )
-from trubleu.scoring.accumulator import SegmentRow
-from trubleu.scoring.systems import LeftOutRow, ScoreRow, TestRow
+from trubleu.scoring.systems import LeftOutRow, ScoreRow, SegmentRow, TestRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, ge
 from trubleu.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from trubleu.judge.report import RowsReport
 
@@ -164,6 +164,11 @@ class Table:
         """The table's name for programs."""
         return self.name or re.sub(r"\W+", "_", self.title.lower()).strip("_") or "rows"
 
+    def shown_rows(self, digits: int) -> Iterator[list[Shown]]:
+        """Yield the rows as people see them."""
+        for row in self.rows:
+            yield [shown(cell, column, digits) for cell, column in zip(row, self.columns, strict=True)]
+
     def _repr_html_(self) -> str:
         return render_tables([self], "html")
 
@@ -272,20 +277,10 @@ def render_tables(
     """
     from trubleu.render import formats
 
-    match format:
-        case "text":
-            return formats.render_text(tables, digits, notes)
-        case "markdown":
-            return formats.render_markdown(tables, digits, notes)
-        case "latex":
-            return formats.render_latex(tables, digits, notes)
-        case "html":
-            return formats.render_html(tables, digits, notes)
-        case "csv":
-            return formats.render_csv(tables)
-        case "json":
-            return formats.render_json(tables)
-    raise UsageError(f"format={format} is not known; {nearest(format, FORMATS)}")
+    if format not in (*FORMATS, "html"):
+        raise UsageError(f"format={format} is not known; {nearest(format, FORMATS)}")
+    render: Callable[..., str] = getattr(formats, f"render_{format}")
+    return render(tables) if format in FOR_PROGRAMS else render(tables, digits, notes)
 
 
 def shown(cell: Cell, column: Column, digits: int) -> Shown:

@@ -1,4 +1,3 @@
-from trubleu.scoring.accumulator import SegmentRow as SegmentRow
 from trubleu.scoring.next_ratings import NextText as NextText
 from trubleu.scoring.next_ratings import RatingPlan as RatingPlan
 from trubleu.scoring.next_ratings import plan_ratings as plan_ratings
@@ -12,6 +11,7 @@ from trubleu.scoring.systems import LeftOutRow as LeftOutRow
 from trubleu.scoring.systems import Sampling as Sampling
 from trubleu.scoring.systems import ScoreReport as ScoreReport
 from trubleu.scoring.systems import ScoreRow as ScoreRow
+from trubleu.scoring.systems import SegmentRow as SegmentRow
 from trubleu.scoring.systems import TestRow as TestRow
 from trubleu.scoring.systems import score_parts as score_parts
 from trubleu.scoring.systems import score_systems as score_systems

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from trubleu.data import References
 from trubleu.data.corpus import PART, LineRange
 from trubleu.errors import BadPartitionsError, DataError, UsageError, some
+from trubleu.execution.base import mapped
 from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
-from trubleu.execution.hashing import code_digest, held, outside_sources
+from trubleu.execution.hashing import held, outside_sources
 from trubleu.execution.output_parts import WrittenPart, prepare_folder
 from trubleu.execution.serialization import Packing
-from trubleu.files.ranges import mapped_here
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
 from trubleu.progress import no_steps
-from trubleu.scoring.accumulator import Collected, PartCounter
 from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
-from trubleu.scoring.systems import LeftOutRow, Sampling, check_sampling, report, score_systems
+from trubleu.scoring.systems import Collected, LeftOutRow, PartCounter, Sampling, check_sampling, report, score_systems
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import PartialSample, block_number
 from trubleu.stats.sums import Cells
@@ -40,8 +39,7 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import Mapped
     from trubleu.progress import Progress, Steps
-    from trubleu.scoring.accumulator import SegmentRow, Sink
-    from trubleu.scoring.systems import ScoreReport
+    from trubleu.scoring.systems import ScoreReport, SegmentRow, Sink
 
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
@@ -99,10 +97,9 @@ def references_only(files: LineStream) -> LineStream:
     return replace(files, systems={}, source=None, forms=files.forms[:kept], columns=())
 
 
-def _content(job: str, columns: int, lines: LineRange) -> Iterator[bytes]:
-    yield f"learn {job}".encode()
-    yield repr((lines.first, lines.count)).encode()
-    yield from (span.digest() for spans in lines.spans[:columns] for span in spans)
+def _content(job: str, columns: int, lines: LineRange) -> list[object]:
+    digests = [span.digest() for spans in lines.spans[:columns] for span in spans]
+    return ["learn", job, lines.first, lines.count, *digests]
 
 
 def _pack_counts(found: dict[str, NgramCounts]) -> Packed | None:
@@ -120,7 +117,7 @@ def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
     for counts in found:
         for name, each in counts.items():
             if name in sums:
-                sums[name].add(each)
+                sums[name].add_counts(each)
             else:
                 sums[name] = each
     return sums
@@ -196,11 +193,10 @@ class RangeScores(NamedTuple):
     is_there: bool = True
 
 
-def content(job: str, placed: Placed) -> Iterator[bytes]:
-    """Yield everything that identifies a range and its computation, for hashing."""
-    yield job.encode()
-    yield repr((placed.row, placed.number, placed.lines.first, placed.lines.count)).encode()
-    yield from (span.digest() for spans in placed.lines.spans for span in spans)
+def content(job: str, placed: Placed) -> list[object]:
+    """Return everything that identifies a range and its computation, for hashing."""
+    digests = [span.digest() for spans in placed.lines.spans for span in spans]
+    return [job, placed.row, placed.number, placed.lines.first, placed.lines.count, *digests]
 
 
 def _pack_scores(found: RangeScores) -> Packed | None:
@@ -437,15 +433,19 @@ class _Where:
         def found() -> Iterator[dict[str, NgramCounts]]:
             threads = self.threads if self.engine is None else self.engine.threads
             bare = references_only(files)
-            mapped = self.cache.map(
-                lambda work: self._each(work, ranges, metrics, lambda lines: advance(len(lines))),
+            results = self.cache.map(
+                self.engine,
                 partial(learn_range, bare, threads),
+                ranges,
                 self.keep,
                 content=partial(_content, job, len(bare.paths)),
                 pack=_pack_counts,
                 unpack=_unpack_counts,
+                state=metrics,
+                progress=lambda lines: advance(len(lines)),
+                skip_bad=self.skip_bad,
             )
-            for lines, counts in mapped:
+            for lines, counts in results:
                 usable.append(lines)
                 yield counts
 
@@ -464,48 +464,34 @@ class _Where:
         placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
         advance = self.steps("score", count * scorings)
         if self.engine is None:
-            own = replace(work, threads=self.threads, progress=advance)
+            own, told = replace(work, threads=self.threads, progress=advance), None
         else:
-            own = replace(work, threads=self.engine.threads)
-        mapped = self.cache.map(
-            lambda work: self._each(work, placed, metrics, told),
+            own, told = replace(work, threads=self.engine.threads), lambda done: advance(len(done.lines) * scorings)
+        results = self.cache.map(
+            self.engine,
             own,
+            placed,
             self.keep,
             content=partial(content, job),
             pack=_pack_scores,
             unpack=partial(_unpack_scores, work.parts),
             fits=partial(_fit, count),
+            state=metrics,
+            progress=told,
+            skip_bad=self.skip_bad,
         )
         merged = Merged(count)
-        scored = []
-        told = (lambda _done: None) if self.engine is None else (lambda done: advance(len(done.lines) * scorings))
-        gone = []
-        for each, found in mapped:
+        scored, gone = [], []
+        for each, found in results:
             merged.add(found)
             scored.append(each.lines)
             if not found.is_there:
                 gone.append(each)
         if gone and len(scored) == len(ranges):  # otherwise other parts will be needed
-            for each, found in self._each(own, gone, metrics, lambda _done: None):
+            for each, found in mapped(self.engine, own, gone, state=metrics, skip_bad=self.skip_bad):
                 if found.written is not None:
                     merged.written[each.number] = found.written
         return merged, scored
-
-    def _each(
-        self,
-        work: Callable[[Any, Any], Any],
-        partitions: Sequence[Any],
-        state: MakeMetrics,
-        told: Callable[[Any], object],
-    ) -> Iterator[tuple[Any, Any]]:
-        if self.engine is not None:
-            yield from self.engine.map(work, partitions, state=state, progress=told, skip_bad=self.skip_bad)
-            return
-        made = state()
-        for partition in partitions:
-            result = work(partition, made)
-            told(partition)
-            yield partition, result
 
 
 def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_bad: bool = False) -> LineStream:
@@ -534,16 +520,11 @@ def _check_some(ranges: Sequence[LineRange]) -> None:
 def _mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
     """Return the function that surveys files and counts their rows."""
 
-    def mapped(stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    def survey(stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         advance = steps(stage, len(things))
-        if engine is not None:
-            yield from engine.map(function, things, progress=lambda _thing: advance(1))
-            return
-        for found in mapped_here(stage, function, things):
-            advance(1)
-            yield found
+        return mapped(engine, function, things, progress=lambda _thing: advance(1))
 
-    return mapped
+    return survey
 
 
 def _suitable(segments: int) -> int:
@@ -554,9 +535,8 @@ def _suitable(segments: int) -> int:
 
 
 def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) -> str:
-    """Return everything that the result of a range depends on besides its rows: options, file formats and code."""
+    """Return everything that the result of a range depends on besides its rows: options, formats, code of others."""
     columns = [list(files.systems), files.weighted, files.forms, len(files.references), len(files.weights)]
     things = [metrics, *made.values()]
-    code = [code_digest(), outside_sources(things)]
     models = sorted({part.model for thing in things for part in held(thing) if isinstance(part, Tokenizer)})
-    return repr([code, models, columns, files.source is not None, signatures_of(made)])
+    return repr([outside_sources(things), models, columns, files.source is not None, signatures_of(made)])

@@ -14,7 +14,7 @@ from trubleu.execution.output_parts import PartsFolder, lines_of_parts
 from trubleu.files import paths as places
 from trubleu.files.jsonl import parse_object
 from trubleu.results import SCHEMA
-from trubleu.scoring.accumulator import SegmentRow
+from trubleu.scoring.systems import SegmentRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

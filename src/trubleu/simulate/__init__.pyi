@@ -1,4 +1,3 @@
-from trubleu.simulate.triples import simulated_triples as simulated_triples
 from trubleu.simulate.world import Responder as Responder
 from trubleu.simulate.world import World as World
 from trubleu.simulate.world import WrittenWorld as WrittenWorld

@@ -9,12 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.simulate import grammar
-from trubleu.simulate.grammar import PHRASES
+from trubleu.simulate.grammar import PHRASES, Concept, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from trubleu.simulate.grammar import Concept, Entry
 
 
 _DENIALS: Final = frozenset({"not", "never"})  # "no" may begin an answer

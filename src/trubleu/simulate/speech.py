@@ -9,12 +9,11 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from trubleu.simulate import grammar
-from trubleu.simulate.grammar import PHRASES
+from trubleu.simulate.grammar import PHRASES, Choice, Concept, Kind, Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from trubleu.simulate.grammar import Choice, Concept, Kind, Sentence
     from trubleu.simulate.reader import Reading
 
 

@@ -1,12 +1,10 @@
-"""Simulations with known ground truth: power of tests, coverage of intervals, and ordering of systems by metrics."""
+"""Simulated studies with known ground truth: how often a test finds the better of two systems."""
 
 from __future__ import annotations
 
-import math
 import tempfile
 import warnings
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,11 +14,11 @@ import numpy as np
 from trubleu.data import References
 from trubleu.errors import CountedWarning, DataError, UsageError
 from trubleu.metrics.registry import parse
-from trubleu.mining import Index
-from trubleu.progress import no_steps
+from trubleu.mining import Candidates, Index
+from trubleu.progress import Progress, Steps, no_steps
 from trubleu.simulate.raters import Habits, simulated_raters
-from trubleu.simulate.world import responder
-from trubleu.stats import bootstrap_interval, paired_bootstrap, rank_correlations, total
+from trubleu.simulate.world import World, responder
+from trubleu.stats import paired_bootstrap, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,16 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.metrics import Metric
-    from trubleu.mining import Candidates
-    from trubleu.progress import Progress, Steps
-    from trubleu.simulate.world import World
 
     Measure = Callable[["Scored", "Draw", int], Sequence[object]]
 
 __all__ = [
-    "Condition", "CoverageRow", "CoverageStudy", "Draws", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy",
-    "Scored", "SystemRow", "coverage_study", "draw_ratings", "make_conditions", "make_pool", "order_study", "pool_of",
-    "power_study", "score_pool", "weights_of",
+    "Condition", "Draws", "Pool", "PowerRow", "PowerStudy", "Scored", "draw_ratings", "make_conditions", "make_pool",
+    "pool_of", "power_study", "score_pool", "weights_of",
 ]  # fmt: skip
 
 
@@ -121,7 +115,7 @@ def resampling_seed(number: int, seed: int) -> int:
     return (seed * 1_000_003 + number) % 2**64
 
 
-def _on_test_sets(
+def on_test_sets(
     pool: Pool, scored: Sequence[Scored], draws: Draws, told: Progress, measure: Measure
 ) -> NDArray[np.float64]:
     """Return what is measured on each test set, by condition, size and number; sets are the same for all conditions."""
@@ -136,18 +130,6 @@ def _on_test_sets(
         [[measured(each, size, number) for number in range(draws.number)] for size in draws.segments] for each in scored
     ]
     return np.array(values, dtype=np.float64)
-
-
-def mean_with_error(values: NDArray[np.float64]) -> tuple[float, float | None]:
-    """Return the mean of independent trials and its standard error; unknown for a single trial.
-
-    Examples
-    --------
-    >>> mean_with_error(np.array([1.0, 3.0]))
-    (2.0, 1.0)
-    """
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-    return float(values.mean()), error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +186,7 @@ class Pool:
         """Return the true quality of a system: the mean over all segments."""
         return float(self.output_qualities[system].mean())
 
-    def first(self, number: int, weights: NDArray[np.float64] | None = None, *, rated_only: bool = False) -> References:
+    def first(self, number: int, weights: NDArray[np.float64] | None = None) -> References:
         """Return the first candidates of each segment, or as many as it has.
 
         Parameters
@@ -213,28 +195,15 @@ class Pool:
             How many per segment.
         weights
             One for each candidate of the pool; without it all are alike.
-        rated_only
-            Leave out candidates whose weight is NaN.
         """
         offsets, counts = self.candidates.offsets, self.candidates.reference_counts()
         kept = np.arange(self.candidates.count) - np.repeat(offsets[:-1], counts) < number
         rated = self.candidates
         if weights is not None:
-            kept &= ~np.isnan(weights) | (not rated_only)
             rated = References(
                 rated.texts, offsets, weights, ids=rated.ids, messages=rated.messages, source="the simulated study"
             )
         return rated.take(np.arange(len(self)), kept)
-
-    def equal_share(self, system: str) -> float:
-        """Return the share of a system's outputs that equal a candidate, which inflates its score."""
-        starts = self.candidates.offsets.tolist()
-        texts = self.candidates.texts
-        equal = sum(
-            output in texts[start:end]
-            for output, start, end in zip(self.outputs[system], starts, starts[1:], strict=False)
-        )
-        return equal / len(self)
 
 
 def pool_of(
@@ -609,271 +578,6 @@ class Row:
     segments: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageRow(Row):
-    """Coverage of one kind of interval; see `Row` for how it was made.
-
-    Attributes
-    ----------
-    system
-        Whose score it is.
-    sets
-        How many test sets there were.
-    truth
-        The score of the whole pool, which all test sets are drawn from.
-    covered
-        The share of intervals that held the truth.
-    below, above
-        The shares of intervals that lay below and above it.
-    width
-        The mean width.
-    bias
-        The mean score of the test sets less the truth.
-    """
-
-    system: str
-    sets: int
-    truth: float
-    covered: float
-    below: float
-    above: float
-    width: float
-    bias: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageStudy:
-    """Coverage of bootstrap intervals.
-
-    Attributes
-    ----------
-    confidence
-        What they promise.
-    pool
-        How many segments test sets were drawn from.
-    draws
-        The test sets.
-    rows
-        One for each system, condition and number of segments.
-    """
-
-    confidence: float
-    pool: int
-    draws: Draws
-    rows: tuple[CoverageRow, ...]
-
-
-def coverage_study(
-    pool: Pool, scored: Sequence[Scored], draws: Draws, *, confidence: float = 0.95, steps: Steps = no_steps
-) -> CoverageStudy:
-    """Compute intervals on many test sets and count those that contain the true score.
-
-    A test set is drawn from the pool with replacement, so it is an independent sample of a distribution whose score is
-    known without error: that of the whole pool.
-
-    Parameters
-    ----------
-    pool
-        The segments.
-    scored
-        The statistics of its systems under each condition.
-    draws
-        The test sets, and the resamples of an interval.
-    confidence
-        Of the intervals.
-    steps
-        Told of how far it is.
-    """
-    settings: dict[str, Any] = {"resamples": draws.resamples, "confidence": confidence, "threads": draws.threads}
-    told = steps("making intervals", len(scored) * len(draws.segments) * draws.number)
-
-    def intervals(each: Scored, draw: Draw, seed: int) -> list[tuple[float, float, float]]:
-        samples = (each.rows[system][draw.rows] for system in pool.systems)
-        found = [bootstrap_interval(rows, each.score, seed=seed, **settings) for rows in samples]
-        return [(interval.low, interval.high, interval.score) for interval in found]
-
-    values = _on_test_sets(pool, scored, draws, told, intervals)
-    rows = [
-        _coverage_row(system, each, size, values[row, column, :, place])
-        for place, system in enumerate(pool.systems)
-        for row, each in enumerate(scored)
-        for column, size in enumerate(draws.segments)
-    ]
-    return CoverageStudy(confidence=confidence, pool=len(pool), draws=draws, rows=tuple(rows))
-
-
-def _coverage_row(system: str, scored: Scored, size: int, intervals: NDArray[np.float64]) -> CoverageRow:
-    truth = float(scored.score(total(scored.rows[system])))
-    low, high, scores = intervals.T
-    sign = 1.0 if scored.condition.metric.higher_is_better else -1.0
-    under, over = float((high < truth).mean()), float((low > truth).mean())
-    return CoverageRow(
-        system=system,
-        **scored.how,
-        segments=size,
-        sets=len(intervals),
-        truth=sign * truth,
-        covered=float(((low <= truth) & (truth <= high)).mean()),
-        below=under if sign > 0 else over,
-        above=over if sign > 0 else under,
-        width=float((high - low).mean()),
-        bias=sign * (float(scores.mean()) - truth),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderRow(Row):
-    """How well one way of scoring orders systems; see `Row` for how it was made.
-
-    Attributes
-    ----------
-    sets
-        How many test sets there were.
-    kendall, kendall_error, spearman, spearman_error
-        The mean correlation of systems' scores with their true qualities, and its standard error (None for a single
-        test set). Where all scores are equal, which says nothing, it counts as 0.
-    exact
-        The share of test sets on which all systems come in their true order.
-    """
-
-    sets: int
-    kendall: float
-    kendall_error: float | None
-    spearman: float
-    spearman_error: float | None
-    exact: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemRow:
-    """A system's true quality, and its scores by metrics.
-
-    Attributes
-    ----------
-    system
-        Its name.
-    quality
-        How good it truly is, from 1 to 5.
-    equal
-        The share of its outputs that equal a candidate.
-    metric, references, raters
-        How it was scored.
-    score
-        Its score on the whole pool.
-    """
-
-    system: str
-    quality: float
-    equal: float
-    metric: str
-    references: int
-    raters: int | None
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderStudy:
-    """How well metrics order systems.
-
-    Attributes
-    ----------
-    pool
-        How many segments test sets were drawn from.
-    draws
-        The test sets.
-    rows
-        One for each condition and number of segments.
-    systems
-        One for each system, the best first, and condition.
-    """
-
-    pool: int
-    draws: Draws
-    rows: tuple[OrderRow, ...]
-    systems: tuple[SystemRow, ...]
-
-
-def order_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: Steps = no_steps) -> OrderStudy:
-    """Score many test sets and compare the order of the systems with the true one.
-
-    Parameters
-    ----------
-    pool
-        Segments with two systems or more.
-    scored
-        Their statistics under each condition.
-    draws
-        The test sets, the same ones under all conditions.
-    steps
-        Told of how far it is.
-
-    Raises
-    ------
-    UsageError
-        If there are fewer than two systems, or all are equally good.
-    """
-    names = sorted(pool.systems, key=pool.quality, reverse=True)
-    truth = np.array([pool.quality(name) for name in names])
-    if len(names) < 2 or truth[0] == truth[-1]:
-        raise UsageError("an order needs at least two systems that are not all equally good; give --system again")
-    told = steps("ordering systems", len(scored) * len(draws.segments) * draws.number)
-
-    def scores(each: Scored, draw: Draw, seed: int) -> Sequence[float]:  # noqa: ARG001
-        found: list[float] = each.score(np.stack([total(each.rows[name][draw.rows]) for name in names])).tolist()
-        return found
-
-    values = _on_test_sets(pool, scored, draws, told, scores)
-    rows = tuple(
-        _order_row(each, size, values[row, column], truth)
-        for row, each in enumerate(scored)
-        for column, size in enumerate(draws.segments)
-    )
-    systems = tuple(
-        SystemRow(
-            system=name,
-            quality=pool.quality(name),
-            equal=pool.equal_share(name),
-            **each.how,
-            score=float(each.condition.metric.score(total(each.rows[name]))),
-        )
-        for name in names
-        for each in scored
-    )
-    return OrderStudy(pool=len(pool), draws=draws, rows=rows, systems=systems)
-
-
-def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[np.float64]) -> OrderRow:
-    found = rank_correlations(scores, truth)
-    kendall, kendall_error = mean_with_error(np.nan_to_num(found.kendall))
-    spearman, spearman_error = mean_with_error(np.nan_to_num(found.spearman))
-    return OrderRow(
-        **scored.how,
-        segments=size,
-        sets=len(scores),
-        kendall=kendall,
-        kendall_error=kendall_error,
-        spearman=spearman,
-        spearman_error=spearman_error,
-        exact=float(in_order(scores, truth).mean()),
-    )
-
-
-def in_order(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return per row of scores whether all pairs of truly different systems are in the right order.
-
-    Examples
-    --------
-    >>> in_order(np.array([[9.0, 5.0, 4.0], [9.0, 4.0, 5.0]]), np.array([4.1, 3.2, 2.0])).tolist()
-    [True, False]
-    """
-    right = np.ones(len(scores), dtype=bool)
-    for one, two in combinations(range(len(truth)), 2):
-        if truth[one] != truth[two]:
-            right &= (scores[:, one] > scores[:, two]) == (truth[one] > truth[two])
-            right &= scores[:, one] != scores[:, two]
-    return right
-
-
 LEVEL: Final = 0.05
 
 
@@ -972,7 +676,7 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
         sure = real.p < LEVEL
         return [sure and real.difference > 0, sure and real.difference < 0, none.p < LEVEL]
 
-    shares = _on_test_sets(pool, scored, draws, told, outcomes).mean(axis=2)
+    shares = on_test_sets(pool, scored, draws, told, outcomes).mean(axis=2)
     rows = []
     for row, each in enumerate(scored):
         one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
@@ -1007,9 +711,7 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
 def check_two(systems: Collection[str]) -> None:
     """Raise an error unless there are two systems."""
     if len(systems) != 2:
-        raise UsageError(
-            f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
-        )
+        raise UsageError(f"power is about two systems, not {len(systems)}; give --system twice")
 
 
 def _better_first(pool: Pool) -> tuple[str, str]:

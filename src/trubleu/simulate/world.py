@@ -16,7 +16,7 @@ from trubleu.data import Triple, write_triples
 from trubleu.errors import DataError, UsageError
 from trubleu.files.jsonl import parse_json
 from trubleu.files.writer import atomic_writer, new_folder
-from trubleu.progress import no_steps
+from trubleu.progress import Progress, Steps, no_steps
 from trubleu.simulate import reader
 from trubleu.simulate.grammar import tokens
 from trubleu.simulate.reader import read
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.files.paths import PathLike
-    from trubleu.progress import Progress, Steps
 
 
 CONSTANT: Final = "i don't know ."

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -490,10 +487,8 @@ def quadratic_kappa(a: ArrayLike, b: ArrayLike, *, scale: tuple[int, int] = FIVE
     x, y = whole_scores(a, "a"), whole_scores(b, "b")
     if len(x) != len(y):
         raise DataError(f"a has {len(x)} scores but b has {len(y)}; both need one for each item that they share")
-    sums = _Sums()
-    for one, other in zip(_from_lowest(x, "a", scale).tolist(), _from_lowest(y, "b", scale).tolist(), strict=True):
-        sums.add(one, other)
-    return _kappa(*sums.parts)
+    sums = _products(_from_lowest(x, "a", scale), _from_lowest(y, "b", scale)).sum(axis=0)
+    return _kappa(*sums.tolist())
 
 
 def kappa_table(
@@ -536,25 +531,21 @@ def kappa_table(
     [('ann', 0.292), ('bob', 0.432), ('cy', -0.833)]
     """
     given = judgements(item, rater, score)
-    by_item: dict[int, list[tuple[int, int]]] = defaultdict(list)
     scores = _from_lowest(given.score, "score", scale)
-    for number, who, points in zip(given.item.tolist(), given.rater.tolist(), scores.tolist(), strict=True):
-        by_item[number].append((who, points))
-    of_pair: dict[tuple[int, int], _Sums] = defaultdict(_Sums)
-    of_rater: dict[tuple[int, int], _Sums] = defaultdict(_Sums)  # by the number of others
-    for rated in by_item.values():
-        for (a, x), (b, y) in combinations(sorted(rated), 2):
-            of_pair[a, b].add(x, y)
-            of_rater[a, len(rated) - 1].add(x, y)
-            of_rater[b, len(rated) - 1].add(y, x)
+    first, second = _pairs(given.item, given.rater)
+    a, b, products = given.rater[first], given.rater[second], _products(scores[first], scores[second])
+    of_pair = _summed(np.stack([a, b], axis=1), products)
+    others = np.bincount(given.item, minlength=given.items)[given.item[first]] - 1
+    both = np.stack([np.concatenate([a, b]), np.tile(others, 2)], axis=1)
     rest = [[Fraction(0)] * 6 for _ in given.raters]
-    for (who, others), sums in of_rater.items():  # the others of an item share its one entry
-        rest[who] = [before + Fraction(more, others) for before, more in zip(rest[who], sums.parts, strict=True)]
+    for (who, number), sums in _summed(both, np.concatenate([products, products[:, [0, 2, 1, 4, 3, 5]]])):
+        # The others of an item share its one entry.
+        rest[who] = [before + Fraction(more, number) for before, more in zip(rest[who], sums, strict=True)]
     often = np.bincount(given.rater, minlength=len(given.raters)).tolist()
     return KappaTable(
         pairs=tuple(
-            PairKappa(a=given.raters[a], b=given.raters[b], kappa=_kappa(*sums.parts), shared=sums.parts[0])
-            for (a, b), sums in sorted(of_pair.items(), key=itemgetter(0))
+            PairKappa(a=given.raters[one], b=given.raters[other], kappa=_kappa(*sums), shared=sums[0])
+            for (one, other), sums in of_pair
         ),
         raters=tuple(
             RaterKappa(rater=label, kappa=_kappa(*parts), shared=int(parts[0]), ratings=ratings)
@@ -563,17 +554,27 @@ def kappa_table(
     )
 
 
-class _Sums:
-    """What κ is made of: the number of items, and the sums of scores, squares and products."""
+def _products(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a row per pair of scores: 1, x, y, x², y² and xy, whose sums κ is computed from."""
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
-    __slots__ = ("parts",)
 
-    def __init__(self) -> None:
-        self.parts = (0, 0, 0, 0, 0, 0)
+def _summed(keys: NDArray[np.int64], rows: NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
+    """Return the sum of the rows of each key, keys in order."""
+    found, group = np.unique(keys, axis=0, return_inverse=True)
+    sums = np.zeros((len(found), rows.shape[1]), dtype=np.int64)
+    np.add.at(sums, group.ravel(), rows)
+    return [*zip(found.tolist(), sums.tolist(), strict=True)]
 
-    def add(self, x: int, y: int) -> None:
-        n, xs, ys, xx, yy, xy = self.parts
-        self.parts = (n + 1, xs + x, ys + y, xx + x * x, yy + y * y, xy + x * y)
+
+def _pairs(item: NDArray[np.int64], rater: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all pairs of ratings of one item, in each the lower number of a rater first."""
+    order = np.lexsort((rater, item))
+    steps = range(1, int(np.bincount(item).max(initial=0)))
+    first = np.concatenate([order[:0], *(order[:-step] for step in steps)])
+    second = np.concatenate([order[:0], *(order[step:] for step in steps)])
+    together = item[first] == item[second]
+    return first[together], second[together]
 
 
 def _kappa(n: _Whole, x: _Whole, y: _Whole, xx: _Whole, yy: _Whole, xy: _Whole) -> float:
@@ -649,11 +650,7 @@ def rating_variance(text: ArrayLike, rater: ArrayLike, value: ArrayLike) -> Rati
     own = 1 - 1 / counts[text]
     expected = _pair_products(rater, own)
     # What two raters share who rated the same two texts: all pairs of ratings of one text, numbered by their raters.
-    order = np.lexsort((rater, text))
-    pairs = [(order[:-step], order[step:]) for step in range(1, int(counts.max()))]
-    first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    together = text[first] == text[second]
-    first, second = first[together], second[together]
+    first, second = _pairs(text, rater)
     _, pair = np.unique(rater[first] * (rater.max() + 1) + rater[second], return_inverse=True)
     expected += 2 * _pair_products(pair, 1 / counts[text[first]])
     between = products / expected if expected > DUST else 0.0

@@ -160,8 +160,12 @@ def bootstrap_scores(
     >>> scores.shape, float(scores.min()), float(scores.max())
     ((1000,), 30.0, 50.0)
     """
-    sample = _checked(statistics, resamples, seed)
-    return _scores(sample.rows, score, resamples, seed, threads, progress)
+    checks.at_least_one(resamples, "resamples")
+    checks.seed_range(seed)
+    rows = Sample.of(statistics, "The system").rows
+    draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=progress)
+    (sums,) = draws.sums_of_each([rows], 1, rows.shape)
+    return scores_of(score, sums, "resample")
 
 
 def bootstrap_interval(
@@ -215,8 +219,8 @@ def bootstrap_interval(
     (40.0, True, 0)
     """
     checks.confidence_level(confidence)
-    sample = _checked(statistics, resamples, seed)
-    scores = _scores(sample.rows, score, resamples, seed, threads, progress)
+    sample = Sample.of(statistics, "The system")
+    scores = bootstrap_scores(sample, score, resamples=resamples, seed=seed, threads=threads, progress=progress)
     if effects is not None:
         scores = scores + normal_errors(effects, resamples, seed)
     low, high = percentile_interval(scores, confidence)
@@ -282,22 +286,3 @@ def ends_of(replicates: NDArray[np.float64] | None, confidence: float) -> Ends:
     if not len(defined) or len(defined) < LEAST_DEFINED * len(replicates):
         return Ends(None, None, undefined)
     return Ends(*percentile_interval(defined, confidence), undefined)
-
-
-def _checked(statistics: Statistics, resamples: int, seed: int) -> Sample:
-    checks.at_least_one(resamples, "resamples")
-    checks.seed_range(seed)
-    return Sample.of(statistics, "The system")
-
-
-def _scores(
-    rows: NDArray[np.float64],
-    score: ScoreFunction,
-    resamples: int,
-    seed: int,
-    threads: int | None,
-    progress: Progress | None,
-) -> NDArray[np.float64]:
-    draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=progress)
-    (sums,) = draws.sums_of_each([rows], 1, rows.shape)
-    return scores_of(score, sums, "resample")

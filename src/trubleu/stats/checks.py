@@ -6,40 +6,28 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError, counted, nearest
+from trubleu.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 MOST_DRAWS: Final = 100_000_000
 """Their scores fill some gigabytes; more would not help."""
 
-TESTS: Final = ("bootstrap", "randomisation")
-
 
 def usable(statistics: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return the statistics of one system as a contiguous array that can be resampled."""
     array = np.ascontiguousarray(statistics, dtype=np.float64)
-    two_dimensional(array, name)
-    not_empty(array, name)
-    finite(array, name)
-    return array
-
-
-def two_dimensional(array: NDArray[np.float64], name: str) -> None:
-    """Require two dimensions."""
     if array.ndim != 2:
         raise DataError(f"{name} must be a table with one row per segment, but the array has {array.ndim} dimension(s)")
     if array.shape[1] == 0:
         raise DataError(f"{name} has no statistics, only {len(array)} empty rows")
-
-
-def not_empty(array: NDArray[np.float64], name: str) -> None:
-    """Require at least one segment."""
     if len(array) == 0:
         raise DataError(f"{name} has no segments, and an empty corpus has neither an interval nor a test")
+    finite(array, name)
+    return array
 
 
 def finite(array: NDArray[np.float64], name: str) -> None:
@@ -78,12 +66,6 @@ def at_least_one(number: int, name: str) -> None:
         raise UsageError(f"{name} must be 1 or more, not {number}")
 
 
-def effects_with(test: str) -> None:
-    """Raise an error for a test that does not support external error effects."""
-    if test != "bootstrap":
-        raise UsageError(f"the {test} test cannot take errors of raters into account; use the bootstrap")
-
-
 def confidence_level(confidence: float) -> None:
     """Require a confidence level strictly between 0 and 1."""
     if not 0.0 < confidence < 1.0:
@@ -94,25 +76,6 @@ def seed_range(seed: int) -> None:
     """Require a seed in the range of the generators."""
     if not 0 <= seed < 2**64:
         raise UsageError(f"seed must be between 0 and 2^64 - 1, not {seed}")
-
-
-def test_name(test: str) -> None:
-    """Require the name of a test."""
-    if test not in TESTS:
-        raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
-
-
-def baseline_name(baseline: str, systems: Iterable[str]) -> None:
-    """Require the baseline to be one of the systems."""
-    names = list(systems)
-    if baseline not in names:
-        raise UsageError(f"there is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
-
-
-def enough_systems(number: int) -> None:
-    """Require at least two systems."""
-    if number < 2:
-        raise UsageError(f"a comparison needs at least two systems, not {number}")
 
 
 def block_count(count: int, segments: int) -> None:

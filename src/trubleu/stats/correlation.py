@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -316,13 +316,17 @@ def _interval(r: float, error: float, confidence: float) -> Bounds:
     return Bounds(math.tanh(centre - z * error), math.tanh(centre + z * error))
 
 
-def _sets(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return an array as ``[sets, points]``."""
-    array = np.ascontiguousarray(values, dtype=np.float64)
+def _table(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.ndim == 1:
         array = array[np.newaxis]
     if array.ndim != 2:
         raise DataError(f"{name} must be a list or a table of numbers, but the array has {array.ndim} dimension(s)")
+    return array
+
+
+def _sets(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return an array as ``[sets, points]``."""
+    array = _table(np.ascontiguousarray(values, dtype=np.float64), name)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum()):
             return array
@@ -340,10 +344,7 @@ def _counts(counts: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(counts)
     if array.dtype.kind not in "iub":
         raise DataError(f"counts must be whole numbers, not of the type {array.dtype}")
-    if array.ndim == 1:
-        array = array[np.newaxis]
-    if array.ndim != 2:
-        raise DataError(f"counts must be a list or a table of numbers, but the array has {array.ndim} dimension(s)")
+    array = _table(array, "counts")
     if array.size and int(array.max()) > MOST_POINTS:
         raise DataError(f"a point may enter at most 2^30 times, not {array.max():,}")
     if array.size and int(array.min()) < 0:

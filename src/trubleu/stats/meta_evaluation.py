@@ -7,7 +7,7 @@ a stack of such tables.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,17 @@ SLACK: Final = 1e-9
 
 EQUAL: Final = 1e-12
 """Shares of variance below this are rounding errors."""
+
+_OUT: Final = np.nan
+
+TAUS: Final[dict[str, tuple[tuple[float, ...], ...]]] = {
+    "tau-wmt12": ((1, -1, -1), (_OUT, _OUT, _OUT), (-1, -1, 1)),
+    "tau-wmt13": ((1, _OUT, -1), (_OUT, _OUT, _OUT), (-1, _OUT, 1)),
+    "tau-wmt14": ((1, 0, -1), (_OUT, _OUT, _OUT), (-1, 0, 1)),
+    "tau-hties": ((1, 0, -1), (0, 1, 0), (-1, 0, 1)),
+}
+"""The variants of WMT's Kendall-like τ: what a pair of outputs adds if people (rows) and the metric (columns) find the
+first one worse, as good or better; NaN leaves the pair out."""
 
 
 class GroupMeans(NamedTuple):
@@ -154,15 +165,19 @@ class OutputPairs:
     scores: NDArray[np.float64]
 
     @classmethod
-    def of_scores(cls, people: NDArray[np.float64], scores: NDArray[np.float64]) -> OutputPairs:
+    def of_scores(
+        cls, people: NDArray[np.float64], scores: NDArray[np.float64], systems: NDArray[np.int64] | None = None
+    ) -> OutputPairs:
         """Pair all rated outputs of each item.
 
         Parameters
         ----------
         people, scores
             As in `coefficient_means`.
+        systems
+            As in `system_pairs`.
         """
-        first, second = np.triu_indices(len(people), 1)
+        first, second = system_pairs(len(people), systems)
         there = np.isfinite(people[first]) & np.isfinite(people[second])
         item, pair = np.nonzero(there.T)
         a, b = first[pair], second[pair]
@@ -218,6 +233,47 @@ class OutputPairs:
         threshold = np.zeros(len(self.scores)) if epsilon is None else epsilon
         return self.mean(self.right(threshold))
 
+    def credits(self, variant: str) -> NDArray[np.int8]:
+        """Return what WMT's τ is made of, ``int8[3, metrics, pairs]``.
+
+        For each pair its credit, whether it enters, and whether the metric tells its two outputs apart.
+
+        Parameters
+        ----------
+        variant
+            One of `TAUS`.
+        """
+        return _credits(variant)[:, self._cells()]
+
+    def _cells(self) -> NDArray[np.int8]:
+        """Return which of nine cells each pair is in, ``int8[metrics, pairs]``: people worse, equal, better; metric."""
+        metric = (self.scores > 0.0).astype(np.int8) - (self.scores < 0.0)
+        return np.asarray(3 * (self.people + 1) + metric + 1)
+
+    def tau(self, variant: str) -> NDArray[np.float64]:
+        """Return WMT's Kendall-like τ of each metric: the sum of credits divided by the number of pairs that enter.
+
+        NaN if no pair enters, or the metric tells the outputs of no pair apart.
+
+        Parameters
+        ----------
+        variant
+            One of `TAUS`; they differ in how ties count.
+
+        References
+        ----------
+        Macháček, M. & Bojar, O. (2014). Results of the WMT14 metrics shared task. WMT, 293–301.
+
+        Examples
+        --------
+        >>> people = np.array([[1.0], [2.0], [3.0]])
+        >>> pairs = OutputPairs.of_scores(people, np.array([[[1.0], [1.0], [4.0]]]))
+        >>> [pairs.tau(variant).round(3).tolist() for variant in TAUS]
+        [[0.333], [1.0], [0.667], [0.667]]
+        """
+        counts = np.array([np.bincount(each, minlength=9) for each in self._cells()])
+        return ratio_of_sums(counts @ _credits(variant).T.astype(np.int64))
+
     def mean(self, right: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the mean over items of the share of correct pairs: ``[..., pairs]`` to ``[...]``."""
         if not len(self):
@@ -257,6 +313,18 @@ class OutputPairs:
         return np.asarray((self.people == 0).astype(np.int8) - now.astype(np.int8))
 
 
+def _credits(variant: str) -> NDArray[np.int8]:
+    """Return the credit of each of nine cells, whether it enters, and whether the metric tells outputs apart there."""
+    credit = np.array(TAUS[variant]).ravel()
+    return np.stack([np.nan_to_num(credit), np.isfinite(credit), np.arange(9) % 3 != 1]).astype(np.int8)
+
+
+def ratio_of_sums(sums: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a measure from sums ``[..., 3]``: of credits, of weights, and optionally of what makes it defined."""
+    defined = (sums[..., 1] > 0) & (sums[..., -1] > 0)
+    return np.where(defined, sums[..., 0] / np.where(defined, sums[..., 1], 1.0), np.nan)
+
+
 def _best_threshold(
     size: NDArray[np.float64], gain: NDArray[np.int8], kind: NDArray[np.intp], kinds: NDArray[np.int64]
 ) -> float:
@@ -289,7 +357,26 @@ def system_means(
     return np.where(there, people, 0.0).sum(axis=1) / count, np.where(there, scores, 0.0).sum(axis=2) / count
 
 
-def pairwise_accuracy(people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def system_pairs(count: int, systems: NDArray[np.int64] | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the second of each pair of rows.
+
+    Parameters
+    ----------
+    count
+        How many rows there are.
+    systems
+        Which system each row is, where some are drawn repeatedly: a system is not compared with itself.
+    """
+    a, b = np.triu_indices(count, 1)
+    if systems is None:
+        return a, b
+    apart = systems[a] != systems[b]
+    return a[apart], b[apart]
+
+
+def pairwise_accuracy(
+    people: NDArray[np.float64], scores: NDArray[np.float64], systems: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """Return the share of pairs of systems that each metric orders, or ties, as people do.
 
     Parameters
@@ -298,6 +385,8 @@ def pairwise_accuracy(people: NDArray[np.float64], scores: NDArray[np.float64]) 
         ``float64[systems]``.
     scores
         ``float64[..., systems]``.
+    systems
+        As in `system_pairs`.
 
     References
     ----------
@@ -309,7 +398,7 @@ def pairwise_accuracy(people: NDArray[np.float64], scores: NDArray[np.float64]) 
     >>> pairwise_accuracy(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0]])).round(3).tolist()
     [0.667]
     """
-    a, b = np.triu_indices(len(people), 1)
+    a, b = system_pairs(len(people), systems)
     wanted = _sign(people[a] - people[b], people)
     return np.asarray((_sign(scores[..., a] - scores[..., b], scores) == wanted).mean(axis=-1))
 
@@ -431,8 +520,8 @@ class SystemDifferences:
         The p-values of people, ``float64[pairs]``.
     """
 
-    def __init__(self, people: NDArray[np.float64]) -> None:
-        self._first, self._second = np.triu_indices(len(people), 1)
+    def __init__(self, people: NDArray[np.float64], systems: NDArray[np.int64] | None = None) -> None:
+        self._first, self._second = system_pairs(len(people), systems)
         there = np.isfinite(people)
         self._there = there.astype(np.float64)
         self._both = there[self._first] & there[self._second]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from trubleu.errors import UsageError, nearest
+from trubleu.errors import UsageError, nearest, some
 from trubleu.stats import checks
-from trubleu.stats.correlation import grain_of, settled
+from trubleu.stats.bootstrap import Resampling
+from trubleu.stats.correlation import grain_of, pearson, settled
 from trubleu.stats.meta_evaluation import (
     COEFFICIENTS,
     EQUAL,
     GROUPINGS,
+    TAUS,
     GroupMeans,
     OutputPairs,
     SystemDifferences,
@@ -23,22 +25,27 @@ from trubleu.stats.meta_evaluation import (
     pairwise_accuracy,
     random_bits,
     random_signs,
+    ratio_of_sums,
     soft_pairwise_accuracy,
     system_means,
 )
+from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
 
     from numpy.typing import NDArray
 
     from trubleu.progress import Progress
     from trubleu.stats.meta_evaluation import Coefficient, Grouping
+    from trubleu.stats.sums import ScoreFunction
 
 Test: TypeAlias = Literal[
-    "perm-both", "perm-input", "perm-system", "bootstrap-segments", "bootstrap-systems", "bootstrap-both"
+    "perm-both", "perm-input", "perm-system", "bootstrap-segments", "bootstrap-systems", "bootstrap-both", "williams"
 ]
-"""How metrics are compared: by swapping entries, items or systems, or by resampling items, systems or both."""
+"""How metrics are compared: by swapping entries, items or systems, by resampling items, systems or both, or by
+Williams' test."""
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 
@@ -48,8 +55,12 @@ SEGMENT_MEASURES: Final = (
     CALIBRATED,
     ACCURACY,
     *(f"{coefficient}-{grouping}" for grouping in GROUPINGS for coefficient in COEFFICIENTS),
+    *TAUS,
 )
 """Segment-level measures."""
+
+PAIR_MEASURES: Final = (CALIBRATED, ACCURACY, *TAUS)
+"""Segment-level measures of pairs of outputs; ranked pairs give no others."""
 
 SOFT: Final = "soft-pairwise-accuracy"
 PAIRWISE: Final = "pairwise-accuracy"
@@ -61,6 +72,12 @@ SAME: Final = 1e-8
 
 AT_ONCE: Final = 4_000_000
 """Numbers (32 MB) swapped per batch."""
+
+FEWEST_FOR_WILLIAMS: Final = 4
+"""Points below which Williams' test is undefined."""
+
+FEWEST: Final = 3
+"""Systems below which a measure of systems says nothing: two points always lie on a line."""
 
 SIGN_TRIALS: Final = 1000
 """Number of random signs behind the p-values of soft pairwise accuracy."""
@@ -98,12 +115,15 @@ class MetaEvaluation:
         The pairs that people ranked.
     seed
         Of the random signs of soft pairwise accuracy.
+    systems
+        Which system each row is, where some are drawn repeatedly: a system is not compared with itself.
     """
 
     people: NDArray[np.float64] | None
     scores: NDArray[np.float64]
     ranked: OutputPairs | None = None
     seed: int = 12345
+    systems: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.people is not None:
@@ -112,7 +132,7 @@ class MetaEvaluation:
     @cached_property
     def pairs(self) -> OutputPairs:
         """All pairs of outputs that people ranked, or of rated outputs of one item."""
-        return self.ranked or OutputPairs.of_scores(self._rated(), self.scores)
+        return self.ranked or OutputPairs.of_scores(self._rated(), self.scores, self.systems)
 
     @cached_property
     def epsilon(self) -> NDArray[np.float64]:
@@ -126,24 +146,32 @@ class MetaEvaluation:
 
     def values(self, level: str, measure: str) -> GroupMeans:
         """Return a measure of each metric, NaN if undefined, and the number of groups averaged."""
+        one = np.ones(len(self.scores), dtype=np.int64)
+        if level == "segment" and measure in TAUS:
+            return GroupMeans(self.pairs.tau(measure), one)
         if level == "segment" and measure in (ACCURACY, CALIBRATED):
             epsilon = self.epsilon if measure == CALIBRATED else None
-            return GroupMeans(self.pairs.accuracy(epsilon), np.full(len(self.scores), self.pairs.items()))
+            return GroupMeans(self.pairs.accuracy(epsilon), self.pairs.items() * one)
         people = self._rated()
         if level == "segment":
             return coefficient_means(people, self.scores, *split_measure(measure))
-        return GroupMeans(self._of_systems(measure), np.ones(len(self.scores), dtype=np.int64))
+        return GroupMeans(self._of_systems(measure), one)
+
+    def of_metrics(self, places: Sequence[int]) -> Self:
+        """Return the same for some of the metrics."""
+        ranked = self.ranked and replace(self.ranked, scores=self.ranked.scores[places])
+        return replace(self, scores=self.scores[places], ranked=ranked)
 
     def _rated(self) -> NDArray[np.float64]:
         if self.people is None:
-            raise UsageError("ranked pairs have no scores to correlate with; they give acc-eq and acc-eq-calibrated")
+            raise UsageError(f"ranked pairs have no scores to correlate with; use {some(PAIR_MEASURES, 6)}")
         return self.people
 
     def _of_systems(self, measure: str) -> NDArray[np.float64]:
         people = self._rated()
         if measure == SOFT:
             return soft_pairwise_accuracy(people, self.scores, self.signs)
-        return _systems_agree(measure, *system_means(people, self.scores))
+        return _systems_agree(measure, *system_means(people, self.scores), self.systems)
 
     def differences(
         self, level: str, measure: str, test: Test, *, trials: int, seed: int, advance: Progress = lambda _: None
@@ -159,7 +187,8 @@ class MetaEvaluation:
         test
             ``perm-both`` swaps standardised scores of two metrics entry by entry (for acc-eq-calibrated, pairs of
             outputs, each metric with its own threshold), ``perm-input`` by item and ``perm-system`` by system.
-            ``bootstrap-segments`` draws items, ``bootstrap-systems`` systems and ``bootstrap-both`` both.
+            ``bootstrap-segments`` draws items, ``bootstrap-systems`` systems and ``bootstrap-both`` both. ``williams``
+            needs no trials.
         trials
             How many times.
         seed
@@ -185,6 +214,9 @@ class MetaEvaluation:
         values = self._compared(level, measure)
         a, b = metric_pairs(len(values))
         observed = np.where(np.abs(values[a] - values[b]) <= SAME, 0.0, values[a] - values[b])
+        if test == "williams":
+            advance(trials)
+            return self._williams(level, values, observed)
         if test.startswith("bootstrap"):
             drawn = self.replicates(level, measure, test.removeprefix("bootstrap-"), trials, seed, advance)
             return _from_replicates(observed, drawn[:, a] - drawn[:, b])
@@ -199,10 +231,26 @@ class MetaEvaluation:
         spread = np.sqrt(np.maximum(squares / trials - (total / trials) ** 2, 0.0))
         return Differences(observed, (extreme + 1) / (trials + 1), spread)
 
+    def _williams(self, level: str, values: NDArray[np.float64], observed: NDArray[np.float64]) -> Differences:
+        """Return Williams' test of Pearson's r over systems or outputs; NaN for fewer than four or equal scores."""
+        from trubleu.stats.correlation_tests import williams_test  # which is made of this module
+
+        people = self._rated()
+        there = np.isfinite(people)
+        points = system_means(people, self.scores)[1] if level == "system" else self.scores[:, there]
+        p, spread = np.full(len(observed), np.nan), np.full(len(observed), np.nan)
+        for number, (a, b) in enumerate(zip(*metric_pairs(len(values)), strict=True)):
+            between = pearson(points[a], points[b])
+            if between is not None and points.shape[1] >= FEWEST_FOR_WILLIAMS:
+                found = williams_test(values[a], values[b], between, points.shape[1])
+                equal = observed[number] == 0.0  # up to rounding
+                p[number], spread[number] = (1.0, 0.0) if equal else (found.p, abs(observed[number] / found.t))
+        return Differences(observed, p, spread)
+
     def _compared(self, level: str, measure: str) -> NDArray[np.float64]:
         """Return the values that are tested; soft pairwise accuracy uses the normal distribution."""
         if level == "system" and measure == SOFT:
-            systems = SystemDifferences(self._rated())
+            systems = SystemDifferences(self._rated(), self.systems)
             return np.array([systems.accuracy(*systems.sums(each)) for each in self.scores])
         return self.values(level, measure).value
 
@@ -210,24 +258,21 @@ class MetaEvaluation:
         """Yield differences of all pairs under random swaps, ``float64[some trials, pairs]``."""
         a, b = metric_pairs(len(self.scores))
         source = np.random.PCG64(seed)
-        by_item = self._by_item(measure) if test == "perm-input" and level == "segment" else None
-        if by_item is None and (measure == CALIBRATED or self.people is None):
-            yield from self._swapped_pairs(a, b, measure, trials, source)
-            return
-        shape = self.scores.shape[1:]
-        made = self._swaps(level, measure, test, by_item)
-        size = shape[0] * shape[1] * (2 * len(a) if isinstance(made, _TableSwaps) else 1)
-        step = max(1, AT_ONCE // size)
+        terms = None
+        shape: tuple[int, ...] = self.scores.shape[1:]
+        if level == "segment":
+            if test == "perm-input":
+                terms = self._item_terms(measure)
+            elif measure == CALIBRATED or self.people is None:
+                terms = self._pair_terms(measure)
+                shape = 1, terms.shape[-1]
+        swaps = self._swaps(level, measure, test) if terms is None else _SumSwaps(terms[np.newaxis], ratio_of_sums)
+        step = max(1, AT_ONCE // (shape[0] * shape[1] * (2 * len(a) if isinstance(swaps, _TableSwaps) else 1)))
         for first in range(0, trials, step):
-            yield made(_swap_masks(source, min(step, trials - first), shape, test), a, b)
+            yield swaps(_swap_masks(source, min(step, trials - first), shape, test), a, b)
 
-    def _swaps(
-        self, level: str, measure: str, test: Test, by_item: NDArray[np.float64] | None
-    ) -> _SumSwaps | _TableSwaps:
+    def _swaps(self, level: str, measure: str, test: Test) -> _SumSwaps | _TableSwaps:
         """Return what measures swapped scores; most measures follow from sums over what is swapped."""
-        if by_item is not None:
-            defined = np.isfinite(by_item)
-            return _SumSwaps(np.stack([np.where(defined, by_item, 0.0), defined])[np.newaxis], _mean_of_sums)
         people = self._rated()
         tables = standardised(people, self.scores)
         if level == "system" and measure == SOFT:
@@ -249,24 +294,14 @@ class MetaEvaluation:
             return _SumSwaps(features, partial(_pearson_of_sums, int(there.sum()), float((less * less).sum())))
         return _TableSwaps(tables, partial(_outputs_agree, measure, people))
 
-    def _swapped_pairs(
-        self, a: NDArray[np.intp], b: NDArray[np.intp], measure: str, trials: int, source: np.random.PCG64
-    ) -> Iterator[NDArray[np.float64]]:
-        pairs = self.pairs
-        right = pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(pairs.scores))).astype(np.int8)
-        shares = (right[a] - right[b]) * pairs.weights()
-        step = max(1, AT_ONCE // shares.shape[1])
-        for first in range(0, trials, step):
-            bits = random_bits(source, min(step, trials - first), shares.shape[1])
-            yield shares.sum(axis=1) - 2.0 * (bits.astype(np.float64) @ shares.T)
-
     def replicates(
         self, level: str, measure: str, draw: str, resamples: int, seed: int, advance: Progress = lambda _: None
     ) -> NDArray[np.float64]:
         """Return the measure of each metric in every bootstrap replicate, ``float64[resamples, metrics]``.
 
-        A replicate resamples items, systems or both; all outputs of a drawn item or system enter together. Tie
-        thresholds are those of the original data.
+        A replicate resamples items, systems or both; all outputs of a drawn item or system enter together. A system
+        that is drawn twice is not compared with itself, and the system level needs three different ones. Tie thresholds
+        are those of the original data.
 
         Parameters
         ----------
@@ -283,41 +318,120 @@ class MetaEvaluation:
         """
         systems, items = self.scores.shape[1:]
         random = np.random.default_rng(seed)
-        if draw == "segments" and level == "segment" and (by_item := self._by_item(measure)) is not None:
-            defined = np.isfinite(by_item)
-            filled = np.where(defined, by_item, 0.0).T
+        if draw == "segments" and level == "segment" and (terms := self._item_terms(measure)) is not None:
             found = []
             for _ in range(resamples):
                 counts = np.bincount(random.integers(items, size=items), minlength=items).astype(np.float64)
-                there = counts @ defined.T
-                found.append(np.where(there > 0, (counts @ filled) / np.maximum(there, 1.0), np.nan))
+                found.append(ratio_of_sums((terms @ counts).T))
                 advance(1)
             return np.stack(found)
         people = self._rated()
         found = []
         for _ in range(resamples):
-            rows = random.integers(systems, size=systems) if draw != "segments" else np.arange(systems)
+            rows: NDArray[np.int64] = np.arange(systems)
+            if draw != "segments":
+                rows = np.asarray(random.integers(systems, size=systems))
             columns = random.integers(items, size=items) if draw != "systems" else np.arange(items)
-            drawn = MetaEvaluation(people[rows][:, columns], self.scores[:, rows][:, :, columns], seed=self.seed)
-            if measure == CALIBRATED:
+            numbers = rows if draw != "segments" else None
+            scores = self.scores[:, rows][:, :, columns]
+            drawn = MetaEvaluation(people[rows][:, columns], scores, seed=self.seed, systems=numbers)
+            if level == "system" and len(np.unique(rows)) < FEWEST:
+                found.append(np.full(len(scores), np.nan))
+            elif measure == CALIBRATED:
                 found.append(drawn.pairs.accuracy(self.epsilon))
             else:
                 found.append(drawn._compared(level, measure))
             advance(1)
         return np.stack(found)
 
-    def _by_item(self, measure: str) -> NDArray[np.float64] | None:
-        """Return a measure per item, ``float64[metrics, items]``, if it is a mean over items, else None."""
+    def _pair_terms(self, measure: str) -> NDArray[np.float64]:
+        """Return what `ratio_of_sums` takes of each pair of outputs, ``float64[2 or 3, metrics, pairs]``."""
+        terms = self._pair_counts(measure).astype(np.float64)
+        return terms if measure in TAUS else terms * self.pairs.weights()
+
+    def _pair_counts(self, measure: str) -> NDArray[np.int8]:
+        if measure in TAUS:
+            return self.pairs.credits(measure)
+        right = self.pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(self.scores)))
+        return np.stack([right, np.ones_like(right)]).astype(np.int8)
+
+    def _item_terms(self, measure: str) -> NDArray[np.float64] | None:
+        """Return what `ratio_of_sums` takes of each item, ``float64[2 or 3, metrics, items]``.
+
+        None if a measure is neither a mean over items nor a sum over pairs.
+        """
         items = self.scores.shape[-1]
-        if measure in (ACCURACY, CALIBRATED):
-            right = self.pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(self.scores)))
-            count = np.bincount(self.pairs.item, minlength=items)
-            sums = np.stack([np.bincount(self.pairs.item, each, minlength=items) for each in right])
-            return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+        if measure in PAIR_MEASURES:
+            counts = self._pair_counts(measure)
+            sums = np.array([[np.bincount(self.pairs.item, each, items) for each in row] for row in counts])
+            return sums if measure in TAUS else sums / np.maximum(sums[1], 1.0)
         coefficient, grouping = split_measure(measure)
         if grouping != "item":
             return None
-        return coefficients(self._rated(), self.scores, coefficient, "item")
+        found = coefficients(self._rated(), self.scores, coefficient, "item")
+        defined = np.isfinite(found)
+        return np.stack([np.where(defined, found, 0.0), defined])
+
+
+@dataclass(frozen=True)
+class CorpusEvaluation(MetaEvaluation):
+    """Scores that people gave to whole systems, and corpus scores of metrics: one column each.
+
+    Attributes
+    ----------
+    statistics
+        For each metric what its scores are made of, ``float64[segments, k]`` for each system, and how; None if only the
+        scores are known, so that segments cannot be drawn.
+    threads
+        How many threads draw segments.
+    """
+
+    statistics: tuple[tuple[Sequence[NDArray[np.float64]], ScoreFunction] | None, ...] = ()
+    threads: int | None = None
+
+    def of_metrics(self, places: Sequence[int]) -> Self:
+        """Return the same for some of the metrics."""
+        return replace(self, scores=self.scores[places], statistics=tuple(self.statistics[place] for place in places))
+
+    def replicates(
+        self,
+        level: str,  # noqa: ARG002 - there is one
+        measure: str,
+        draw: str,
+        resamples: int,
+        seed: int,
+        advance: Progress = lambda _: None,
+    ) -> NDArray[np.float64]:
+        """Return the measure of each metric in every bootstrap replicate, as `MetaEvaluation.replicates` does.
+
+        Drawn segments are scored anew as corpora. A replicate with fewer than three different systems is undefined.
+        """
+        people, scores = self._rated()[:, 0], self.scores[:, :, 0]
+        systems = len(people)
+        tables = np.repeat(scores[np.newaxis], resamples, axis=0)
+        if draw != "systems":
+            tables = np.stack([self._redrawn(place, draw, resamples, seed) for place in range(len(scores))], axis=1)
+        random = np.random.default_rng(seed)
+        found = np.full((resamples, len(scores)), np.nan)
+        for replicate, table in zip(found, tables, strict=True):
+            rows = random.integers(systems, size=systems) if draw != "segments" else np.arange(systems)
+            defined = np.isfinite(table).all(axis=-1)
+            if len(np.unique(rows)) >= FEWEST and defined.any():
+                replicate[defined] = _systems_agree(measure, people[rows], table[defined][:, rows], rows)
+            advance(1)
+        return found
+
+    def _redrawn(self, metric: int, draw: str, resamples: int, seed: int) -> NDArray[np.float64]:
+        """Return a metric's scores of systems on drawn segments, ``float64[resamples, systems]``."""
+        known = self.statistics[metric]
+        if known is None:
+            scores = self.scores[metric, :, 0]
+            return np.tile(np.full_like(scores, np.nan) if draw == "segments" else scores, (resamples, 1))
+        rows = [Sample.of(each, "the system").rows for each in known[0]]
+        draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=self.threads, progress=None)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums = draws.sums_of_each(rows, len(rows), rows[0].shape)
+            return np.stack([np.asarray(known[1](np.ascontiguousarray(each))) for each in sums], axis=1)
 
 
 def metric_pairs(metrics: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -345,6 +459,10 @@ def check_test(level: str, measure: str, test: str) -> None:
         raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
     if test not in TESTS:
         raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
+    if test == "williams" and measure not in ("pearson", "pearson-pooled"):
+        raise UsageError(
+            f"williams compares Pearson's r, not {measure}; use pearson-pooled or pearson, or another test"
+        )
     if measure == CALIBRATED and test == "perm-system":
         raise UsageError(
             "perm-system cannot compare acc-eq-calibrated, whose tie threshold belongs to one metric; "
@@ -413,16 +531,24 @@ def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], te
     return random_bits(source, trials, systems * items).reshape(trials, systems, items)
 
 
-def _systems_agree(measure: str, people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a measure of system scores: ``[..., systems]`` to ``[...]``."""
-    if measure != "pearson":
-        # Means of the same numbers must tie, even if standardised or added in another order.
-        people, scores = (settled(each, grain_of(np.abs(each).max(initial=0.0))) for each in (people, scores))
+def _systems_agree(
+    measure: str,
+    people: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    systems: NDArray[np.int64] | None = None,
+) -> NDArray[np.float64]:
+    """Return a measure of system scores: ``[..., systems]`` to ``[...]``; systems have numbers if some are repeated."""
+    # Means of the same numbers must tie, even if standardised or added in another order.
+    ranked, even = (
+        settled(each, grain_of(np.abs(each).max(-1, keepdims=True, initial=0.0))) for each in (scores, people)
+    )
     if measure == PAIRWISE:
-        return pairwise_accuracy(people, scores)
-    flat = scores.reshape(-1, len(people), 1)
-    found = coefficient_means(people[:, None], flat, measure, "pooled")  # type: ignore[arg-type] # a coefficient
-    return found.value.reshape(scores.shape[:-1])
+        return pairwise_accuracy(even, ranked, systems)
+    if measure == "pearson":
+        even = people
+    flat = (scores if measure == "pearson" else ranked).reshape(-1, len(people), 1)
+    found = coefficient_means(even[:, None], flat, measure, "pooled")  # type: ignore[arg-type] # a coefficient
+    return np.where(np.ptp(ranked, axis=-1) > 0.0, found.value.reshape(scores.shape[:-1]), np.nan)
 
 
 class _SumSwaps:
@@ -454,10 +580,6 @@ class _SumSwaps:
         return found
 
 
-def _mean_of_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(sums[:, 1] > 0, sums[:, 0] / np.maximum(sums[:, 1], 1.0), np.nan)
-
-
 def _pearson_of_sums(n: int, spread: float, sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Pearson's r from sums of scores, of their squares and of their products with the ratings."""
     variance = sums[:, 1] - sums[:, 0] ** 2 / n
@@ -480,8 +602,9 @@ class _TableSwaps:
 def _outputs_agree(measure: str, people: NDArray[np.float64], tables: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a segment-level measure of tables."""
     flat = tables.reshape(-1, *people.shape)
-    if measure == ACCURACY:
-        found = OutputPairs.of_scores(people, flat).accuracy()
+    if measure == ACCURACY or measure in TAUS:
+        pairs = OutputPairs.of_scores(people, flat)
+        found = pairs.accuracy() if measure == ACCURACY else pairs.tau(measure)
     else:
         found = coefficient_means(people, flat, *split_measure(measure)).value
     return found.reshape(tables.shape[:-2])

@@ -6,11 +6,11 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
-from trubleu.errors import counted
+from trubleu.errors import UsageError, counted, nearest
 from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling, normal_errors, percentile_interval
 from trubleu.stats.results import Comparison, PairedTest, TestName
@@ -105,6 +105,9 @@ def holm_limit(p: Sequence[float], resamples: int, option: str = "resamples") ->
     )
 
 
+TESTS: Final = get_args(TestName)
+"""The tests of a difference, by name."""
+
 ROUNDING: Final = 1e-12
 """Relative tolerance: closer numbers are mathematically equal and differ only in the order of additions."""
 
@@ -123,7 +126,8 @@ class Design:
 
     def check(self) -> None:
         """Validate the options."""
-        checks.test_name(self.test)
+        if self.test not in TESTS:
+            raise UsageError(f"there is no test {self.test!r}; {nearest(self.test, TESTS)}")
         checks.at_least_one(self.trials, "trials")
         checks.at_least_one(self.resamples, "resamples")
         checks.seed_range(self.seed)
@@ -183,7 +187,8 @@ def run_tests(
     replicates = compared.bootstrapped(design.resampling("bootstrap"))
     differences = [replicates[a] - replicates[b] for a, b in pairs]
     if effects is not None:
-        checks.effects_with(design.test)
+        if design.test != "bootstrap":
+            raise UsageError(f"the {design.test} test cannot take errors of raters into account; use the bootstrap")
         of_each = [np.asarray(effects[name], dtype=np.float64) for name in systems]
         differences = [
             each + normal_errors(of_each[a] - of_each[b], design.resamples, design.seed)
@@ -260,8 +265,7 @@ def centred_p(replicates: NDArray[np.float64], observed: float) -> float | None:
     defined = replicates[np.isfinite(replicates)]
     if not len(defined):
         return None
-    extreme = np.count_nonzero(np.abs(defined - defined.mean()) >= abs(observed) - ROUNDING)
-    return (int(extreme) + 1) / (len(defined) + 1)
+    return _p_value(defined - defined.mean(), observed, ROUNDING)
 
 
 def paired_bootstrap(
@@ -446,12 +450,14 @@ def compare(
     new old 6.0 True
     same old 0.0 False
     """
-    checks.enough_systems(len(systems))
     names = list(systems)
+    if len(names) < 2:
+        raise UsageError(f"a comparison needs at least two systems, not {len(names)}")
     if baseline is None:
         pairs = list(combinations(range(len(names)), 2))
     else:
-        checks.baseline_name(baseline, names)
+        if baseline not in names:
+            raise UsageError(f"there is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
         pairs = [(system, names.index(baseline)) for system, name in enumerate(names) if name != baseline]
     design = Design(test, resamples, resamples, seed, confidence, threads, progress)
     results = run_tests(systems, pairs, score, design, effects)

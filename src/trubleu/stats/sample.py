@@ -54,13 +54,6 @@ def blocks(statistics: NDArray[np.float64], count: int = BLOCK_COUNT) -> NDArray
     return np.stack([total(statistics[low:high]) for low, high in pairwise(bounds)])
 
 
-def units(statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Return the rows to resample and the number of blocks, 0 if the rows are the segments themselves."""
-    if len(statistics) > BLOCK_THRESHOLD:
-        return blocks(statistics, BLOCK_COUNT), BLOCK_COUNT
-    return statistics, 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """The statistics of one system, reduced to what intervals and tests need.
@@ -84,8 +77,9 @@ class Sample:
         if isinstance(statistics, Sample):
             return statistics
         array = checks.usable(statistics, name)
-        rows, blocks = units(array)
-        return cls(rows=rows, total=total(array), segments=len(array), blocks=blocks)
+        number = block_number(len(array))
+        rows = blocks(array, number) if number else array
+        return cls(rows=rows, total=total(array), segments=len(array), blocks=number)
 
 
 Statistics: TypeAlias = "ArrayLike | Sample"

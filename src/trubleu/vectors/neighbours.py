@@ -133,7 +133,7 @@ def _candidates(source: VectorSource, among: Sequence[str] | None) -> ListedSour
             raise UsageError("there are no candidates to look among; give some n-grams")
         return MatrixSource(distinct, source.lookup(distinct))
     if not isinstance(source, ListedSource):
-        raise UsageError(f"{source.name} has a vector for any n-gram and no list of them; say what to look among")
+        raise UsageError(f"{source.name} has a vector for any n-gram and no list of them; give some (--among)")
     return source
 
 

@@ -19,7 +19,6 @@ collisions are resolved by comparing the n-gram itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -43,54 +42,6 @@ if TYPE_CHECKING:
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _STRINGS: Final = 1 << 16  # hashed per batch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NgramIndex:
-    """Sorted hashes, and their n-grams.
-
-    Attributes
-    ----------
-    hashes
-        In rising order.
-    rows
-        The n-gram that each hash belongs to.
-    heap
-        All n-grams as bytes, one after the other.
-    begins
-        Where each begins, and the end.
-    """
-
-    hashes: NDArray[np.uint64]
-    rows: NDArray[np.uint32]
-    heap: NDArray[np.uint8]
-    begins: NDArray[np.uint64]
-
-    def is_sound(self) -> bool:
-        """Return whether all offsets are in range."""
-        hashes, begins = self.hashes, self.begins
-        rising = bool((hashes[:-1] <= hashes[1:]).all()) and bool((begins[:-1] <= begins[1:]).all())
-        whole = bool(begins[0] == 0) and bool(begins[-1] == len(self.heap))
-        return rising and whole and int(self.rows.max(initial=0)) < len(begins) - 1
-
-    def find(self, ngrams: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return the row of each n-gram, -1 if it is missing."""
-        heap, begins = kernels.pack_texts(ngrams)
-        wanted = hashes_of(heap, begins)
-        found = np.full(len(ngrams), -1, np.int64)
-        # In ascending order, the search reads memory sequentially.
-        open_ones = np.argsort(wanted, kind="stable")
-        places = np.searchsorted(self.hashes, wanted[open_ones])
-        while len(open_ones):
-            inside = places < len(self.hashes)
-            open_ones, places = open_ones[inside], places[inside]
-            same = self.hashes[places] == wanted[open_ones]
-            open_ones, places = open_ones[same], places[same]
-            rows = self.rows[places].astype(np.int64)
-            equal = _equal_texts(heap, begins, open_ones, self.heap, self.begins, rows)
-            found[open_ones[equal]] = rows[equal]
-            open_ones, places = open_ones[~equal], places[~equal] + 1  # n-grams with equal hashes are adjacent
-        return found
 
 
 def sorted_hashes(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
@@ -224,18 +175,15 @@ class VectorStore:
     def __init__(self, path: PathLike) -> None:
         self._file = ArrayFile(path, KIND)
         header, lengths = self._file.header, self._file.lengths
-        entries, dimensions, orders = header.get("entries"), header.get("dimensions"), header.get("orders")
-        options = header.get("options")
-        if type(entries) is not int or type(dimensions) is not int or entries < 1 or dimensions < 1:
-            raise self._file.altered("its header lacks something")
-        if not isinstance(orders, list) or any(type(order) is not int for order in orders):
-            raise self._file.altered("its header lacks something")
-        if not isinstance(options, dict):
+        found: list[Any] = [header.get(name) for name in ("entries", "dimensions", "orders", "options")]
+        entries, dimensions, orders, options = found
+        whole = isinstance(orders, list) and all(type(each) is int for each in (entries, dimensions, *orders))
+        if not whole or entries < 1 or dimensions < 1 or not isinstance(options, dict):
             raise self._file.altered("its header lacks something")
         types = _TYPES | ({"counts": ("<u8",)} if "counts" in lengths else {})
         other = {"ngrams_bytes": None, "ngrams_begins": entries + 1, "matrix": entries * dimensions}
         self._file.check_layout({name: (dtypes, other.get(name, entries)) for name, dtypes in types.items()})
-        self._entries = entries
+        self._entries: int = entries
         self.dimensions: int = dimensions
         self.orders: tuple[int, ...] | None = tuple(orders)
         self.options: dict[str, Any] = options
@@ -337,11 +285,27 @@ class VectorStore:
 
     def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
         """Return the row of each n-gram, -1 if it is missing."""
-        return self._index.find(tuple(ngrams))
+        hashes, hashed_rows, own_heap, own_begins = self._index
+        heap, begins = kernels.pack_texts(tuple(ngrams))
+        wanted = hashes_of(heap, begins)
+        found = np.full(len(ngrams), -1, np.int64)
+        # In ascending order, the search reads memory sequentially.
+        open_ones = np.argsort(wanted, kind="stable")
+        places = np.searchsorted(hashes, wanted[open_ones])
+        while len(open_ones):
+            inside = places < len(hashes)
+            open_ones, places = open_ones[inside], places[inside]
+            same = hashes[places] == wanted[open_ones]
+            open_ones, places = open_ones[same], places[same]
+            rows = hashed_rows[places].astype(np.int64)
+            equal = _equal_texts(heap, begins, open_ones, own_heap, own_begins, rows)
+            found[open_ones[equal]] = rows[equal]
+            open_ones, places = open_ones[~equal], places[~equal] + 1  # n-grams with equal hashes are adjacent
+        return found
 
     def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
         """Return the n-grams of some rows, or all of them in order."""
-        heap, begins = self._file.array("ngrams_bytes"), self._index.begins
+        _, _, heap, begins = self._index
         try:
             if rows is None:
                 return kernels.unpack_texts(heap, begins)
@@ -369,16 +333,14 @@ class VectorStore:
             yield first, block
 
     @cached_property
-    def _index(self) -> NgramIndex:
-        index = NgramIndex(
-            hashes=self._file.array("hashes"),
-            rows=self._file.array("hashed_rows"),
-            heap=self._file.array("ngrams_bytes"),
-            begins=self._file.array("ngrams_begins"),
-        )
-        if not index.is_sound():
+    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64]]:
+        """The ascending hashes, the row of each, the n-grams as bytes, and their offsets, all within range."""
+        hashes, rows = self._file.array("hashes"), self._file.array("hashed_rows")
+        heap, begins = self._file.array("ngrams_bytes"), self._file.array("ngrams_begins")
+        rising = (hashes[:-1] <= hashes[1:]).all() and (begins[:-1] <= begins[1:]).all()
+        if not rising or begins[0] != 0 or begins[-1] != len(heap) or rows.max(initial=0) >= len(self):
             raise self._file.altered("its index does not fit")
-        return index
+        return hashes, rows, heap, begins
 
     def _checked_rows(self, rows: NDArray[np.int64]) -> Matrix:
         stored = self._file.unchecked("matrix").reshape(len(self), self.dimensions)[rows]
@@ -410,12 +372,10 @@ def _stored_matrix(matrix: ArrayLike, rows: int, dtype: str) -> NDArray[np.float
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype={dtype} is not known; known: {', '.join(PRECISIONS)}")
     given = np.asarray(matrix)
-    if given.dtype != PRECISIONS[dtype]:
+    if given.dtype != PRECISIONS[dtype] or given.ndim != 2 or len(given) != rows or not given.shape[1]:
         given = checked_matrix(given, rows, "the matrix")
     with np.errstate(over="ignore"):
         stored = np.ascontiguousarray(given, PRECISIONS[dtype])
-    if stored.ndim != 2 or stored.shape[0] != rows or not stored.shape[1]:
-        raise DataError(f"the matrix has the shape {stored.shape}, but one row for each of {rows} n-grams is needed")
     for first in range(0, rows, BLOCK_ROWS):
         wrong = np.flatnonzero(~np.isfinite(stored[first : first + BLOCK_ROWS]).all(axis=1))
         if len(wrong):

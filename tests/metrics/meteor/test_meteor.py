@@ -160,8 +160,8 @@ def test_no_number_depends_on_threads() -> None:
     [
         ({"alpha": 1.5}, "alpha=1.5 must be a number from 0 to 1"),
         ({"gamma": -0.1}, "gamma=-0.1 must be a number from 0 to 1"),
-        ({"beta": -1.0}, "beta=-1.0 must be a number that is not below 0"),
-        ({"beta": float("inf")}, "beta=inf must be a number that is not below 0"),
+        ({"beta": -1.0}, "beta=-1.0 must be a number, at least 0"),
+        ({"beta": float("inf")}, "beta=inf must be a number, at least 0"),
         ({"stemmer": "prter"}, "stemmer=prter is not known; did you mean porter"),
         ({"stemmer": ""}, "stemmer= is not known"),
         ({"synonyms": ""}, "synonyms='' is not known; write none, wordnet or the folder"),

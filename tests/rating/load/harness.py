@@ -13,10 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trubleu.rating import Item, Study, StudyConfig, simulated_raters
+from tests.rating.load import rig
+from tests.rating.load.rig import Manners, simulate
+from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
-from trubleu.rating.simulated_raters import simulate
-from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
     import pytest
 
-    from trubleu.rating.simulated_raters import ServerProcess, Simulation
+    from tests.rating.load.rig import ServerProcess, Simulation
 
 SOAK = bool(os.environ.get("TRUBLEU_SOAK"))
 LEASE_MINUTES = 0.1  # the shortest that a study may have: those of raters who left must come back
@@ -47,7 +47,7 @@ class Size:
 
 SIZE = Size(200, 50, 5000, 5, 1000) if SOAK else Size(12, 6, 60, 3, 40)
 # Few raters must be odd more often, so that everything happens.
-HABITS = Habits(lazy=0.1, slow=0.25, clumsy=0.25 if SOAK else 0.5, leaving=0.1 if SOAK else 0.25)
+HABITS = Manners(lazy=0.1, slow=0.25, clumsy=0.25 if SOAK else 0.5, leaving=0.1 if SOAK else 0.25)
 
 
 def new_study(folder: Path, store_url: str | None, items: int = SIZE.items, **settings: object) -> Study:
@@ -61,7 +61,7 @@ def new_study(folder: Path, store_url: str | None, items: int = SIZE.items, **se
 
 
 def rate(
-    study: Study, urls: Sequence[str], habits: Habits = HABITS, progress: Callable[[int], object] = lambda _: None
+    study: Study, urls: Sequence[str], habits: Manners = HABITS, progress: Callable[[int], object] = lambda _: None
 ) -> Simulation:
     return simulate(study, SIZE.raters, urls=urls, habits=habits, at_once=SIZE.at_once, patience=120, progress=progress)
 
@@ -145,14 +145,14 @@ class Refusals:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._heard = threading.Event()
-        usual = simulated_raters._retry_after
+        usual = rig._retry_after
 
         def noted(response: httpx.Response, seconds: float) -> float:
             if response.status_code == 503:
                 self._heard.set()
             return usual(response, seconds)
 
-        patch.setattr(simulated_raters, "_retry_after", noted)
+        patch.setattr(rig, "_retry_after", noted)
 
     def forget(self) -> None:
         self._heard.clear()

@@ -13,12 +13,11 @@ from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from tests.rating.load.harness import SIZE, Killer, Refusals, check, new_study, rate, report
+from tests.rating.load.rig import Manners, ServerProcess
 from tests.rating.web.conftest import Visitor, state
 from trubleu.rating.audit import audit
-from trubleu.rating.simulated_raters import ServerProcess
 from trubleu.rating.store import database
 from trubleu.rating.web import create_app
-from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +105,7 @@ def test_the_disk_is_full_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
         killer = Killer(no_room_for_a_while, every=SIZE.kill_every, most=2)
         with killer.at_work():
-            done = rate(study, [server.url], Habits(clumsy=0.25), progress=killer.progress)
+            done = rate(study, [server.url], Manners(clumsy=0.25), progress=killer.progress)
         assert killer.kills == 2
         assert done.events["not saved at first"] > 0
         check(study, done)

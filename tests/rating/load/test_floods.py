@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import httpx
 
 from tests.rating.load.harness import SOAK, keep
+from tests.rating.load.rig import ServerProcess
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.config import Entry
-from trubleu.rating.simulated_raters import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

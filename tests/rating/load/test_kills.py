@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.rating.load.harness import SIZE, Killer, Refusals, check, kill_in_turn, new_study, rate, report
+from tests.rating.load.rig import ServerProcess
 from tests.rating.postgres import running
-from trubleu.rating.simulated_raters import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.rating.load.harness import SOAK, new_study, report
-from trubleu.rating.simulated_raters import Browser, ServerProcess, simulate
+from tests.rating.load.rig import Browser, ServerProcess, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

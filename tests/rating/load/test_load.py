@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.rating.load.harness import HABITS, SOAK, check, new_study, rate, report
-from trubleu.rating.simulated_raters import SentAnswer, ServerProcess
+from tests.rating.load.rig import SentAnswer, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -125,7 +125,7 @@ def test_ways_in_that_are_closed(path: str, make: Make, visit: Visit) -> None:
 
 
 def test_prolific(make: Make, visit: Visit) -> None:
-    study = make(2, entry=Entry(prolific=True))
+    study = make(2, entry=Entry(prolific="unverified"))
     visitor = visit(study)
     page = visitor.get("/join?PROLIFIC_PID=5f0c&STUDY_ID=s&SESSION_ID=t")
     assert (page.url.path, page.url.query, state(page)) == ("/rate", b"", "instructions")
@@ -140,7 +140,7 @@ def test_prolific(make: Make, visit: Visit) -> None:
     "bad", ["", "%7B%7B%25PROLIFIC_PID%25%7D%7D", "a b", "a%00b", "%F0%9F%98%80", "x" * 150, "x" * 300]
 )
 def test_ids_that_are_none(bad: str, make: Make, visit: Visit) -> None:
-    study = make(2, entry=Entry(prolific=True, mturk=True))
+    study = make(2, entry=Entry(prolific="unverified", mturk=True))
     visitor = visit(study)
     assert visitor.get(f"/join?PROLIFIC_PID={bad}").status_code == 422
     assert visitor.get(f"/join/mturk?workerId={bad}").status_code == 422

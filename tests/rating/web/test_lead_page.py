@@ -193,7 +193,7 @@ def test_raters_that_cannot_be_added(fields: dict[str, object], make: Make, visi
 
 
 def test_other_ways_in_are_told(make: Make, visit: Visit) -> None:
-    study = make(1, entry=Entry(links=False, code="open sesame", prolific=True))
+    study = make(1, entry=Entry(links=False, code="open sesame", prolific="unverified"))
     page = visit(study).lead(study)
     assert "/lead/raters" not in page.text
     assert "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;STUDY_ID=" in page.text

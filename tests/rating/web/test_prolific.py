@@ -215,36 +215,34 @@ def test_files_without_keys(text: str | None, message: str, tmp_path: Path) -> N
         Keys("keys.json", tmp_path)
 
 
-def test_a_new_study_must_say_that_ids_are_not_verified(
+def test_a_study_must_say_that_ids_are_not_verified(
     make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = make(1, entry=Entry(prolific=True))
-    wanted = (
-        "entry.prolific: true would take every made-up id for somebody from Prolific, completion code included; "
-        f"write prolific: {{verify: {PROLIFIC_KEYS}}} to verify them, or prolific: unverified\n"
-    )
-    source, settings = tmp_path / "seeds.jsonl", study.folder / "study.yaml"
-    source.write_text('{"id": "1", "context": [], "message": "hi", "response": "ho"}\n')
-    assert main(["rate", "new", str(tmp_path / "new"), "--from", str(source), "--config", str(settings)]) == 2
-    assert capsys.readouterr().err == f"trubleu: {settings}: {wanted}"
-    assert not (tmp_path / "new").exists()
+    study = make(1, entry=Entry(prolific="unverified"))
     monkeypatch.setattr(rate_serve, "_run", lambda *_: None)
-    assert main(["rate", "serve", str(study.folder), "--port", "0"]) == 2
-    assert capsys.readouterr().err == f"trubleu: {settings}: {wanted}"
-    # One that people have come to goes on, with a warning.
-    study.enter("prolific", external="5f0c")
     assert main(["rate", "serve", str(study.folder), "--port", "0"]) == 0
-    said = capsys.readouterr().err
-    assert "warning: ids from Prolific are not verified" in said
-    assert f"write prolific: {{verify: {PROLIFIC_KEYS}}} instead of true" in said
+    assert "warning: ids from Prolific are not verified" in capsys.readouterr().err
     assert main(["rate", "status", str(study.folder)]) == 0
     assert "ids from Prolific are not verified" in capsys.readouterr().out
+    source, settings = tmp_path / "seeds.jsonl", study.folder / "study.yaml"
+    source.write_text('{"id": "1", "context": [], "message": "hi", "response": "ho"}\n')
+    settings.write_text(settings.read_text().replace("prolific: unverified", "prolific: true"))
+    (line,) = (at for at, text in enumerate(settings.read_text().splitlines(), 1) if "prolific: true" in text)
+    wanted = (
+        f"trubleu: {settings}:{line}: entry.prolific would take every made-up id for somebody from Prolific, "
+        f"completion code included; write {{verify: {PROLIFIC_KEYS}}} to verify them, or unverified\n"
+    )
+    assert main(["rate", "new", str(tmp_path / "new"), "--from", str(source), "--config", str(settings)]) == 2
+    assert capsys.readouterr().err == wanted
+    assert not (tmp_path / "new").exists()
+    assert main(["rate", "serve", str(study.folder), "--port", "0"]) == 2
+    assert capsys.readouterr().err == wanted
 
 
 def test_the_lead_is_told_whether_ids_are_verified(make: Make, study: Study, visit: Visit) -> None:
     page = visit(study).lead(study)
     assert "the study&#39;s URL (secure external study URL)" in page.text
     assert "not verified" not in page.text
-    old = make(1, entry=Entry(prolific=True))
+    old = make(1, entry=Entry(prolific="unverified"))
     assert "Ids from Prolific are not verified" in visit(old).lead(old).text
     assert "prolific:\n    verify: keys.json\n    study: " in config_text(study.config)

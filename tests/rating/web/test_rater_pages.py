@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.rating.web.conftest import state
 from trubleu.rating import Item
-from trubleu.rating.carry import carry
+from trubleu.rating.carry_over import carry
 from trubleu.rating.config import Completion, Gold, Question, example
 from trubleu.rating.web.sanitize import markdown, visible
 

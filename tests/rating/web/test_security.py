@@ -338,7 +338,7 @@ CLIENTS = ("httpx", "httpx2")  # what visits, by the version of Starlette; not w
 
 
 def test_tokens_never_reach_the_log(make: Make, visit: Visit, caplog: pytest.LogCaptureFixture) -> None:
-    study = make(2, entry=Entry(code="open sesame", prolific=True))
+    study = make(2, entry=Entry(code="open sesame", prolific="unverified"))
     secret = ["open sesame", "PID77", study.lead_token]
     secret += [new.token for new in study.add_raters(2)]
     visitor = visit(study)
@@ -496,7 +496,9 @@ def test_addresses_that_are_some(url: str) -> None:
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Study, str]]:
-    config = StudyConfig("Test", "pair", entry=Entry(code="open sesame", prolific=True, mturk=True), consent="ok?")
+    config = StudyConfig(
+        "Test", "pair", entry=Entry(code="open sesame", prolific="unverified", mturk=True), consent="ok?"
+    )
     items = [Item(f"i{n}", ("a", "b"), systems=("A", "B")) for n in range(50)]
     with Study.create(tmp_path_factory.mktemp("fuzz") / "study", config, items) as study:
         token = study.add_raters(1)[0].token

@@ -185,6 +185,12 @@ def test_guessers_are_told_apart_by_what_the_proxy_says(
         assert any(is_refused_too() for _ in range(3 if believed else 20)) is not believed
 
 
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6 here")
+def test_every_address_includes_those_of_ipv4() -> None:
+    with rate_serve._listen("::", 0) as listening:
+        socket.create_connection(("127.0.0.1", listening.getsockname()[1])).close()
+
+
 def test_pages_do_not_wait_for_an_acknowledgement() -> None:
     with rate_serve._listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         connection, _ = listening.accept()

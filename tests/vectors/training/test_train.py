@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,16 +15,17 @@ import pytest
 from tests.oracles import skipgram
 from tests.oracles.skipgram import ngram_counts
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.cache import Cache
+from trubleu.execution import hashing
+from trubleu.execution.cache import KIND, Cache
+from trubleu.files.arrays import ArrayFile
 from trubleu.progress import Bars
 from trubleu.text import tokenizer
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import options as options_module
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder, State
-from trubleu.vectors.training.counts import fingerprints, text_ranges
+from trubleu.vectors.training.counts import MappedNumbers, fingerprints, text_ranges
 from trubleu.vectors.training.model import Model, keep_thresholds
-from trubleu.vectors.training.number_files import MappedNumbers
 from trubleu.vectors.training.options import TrainingOptions
 from trubleu.vectors.training.trainer import train_vectors
 
@@ -56,10 +56,13 @@ def small(**choice: Any) -> TrainingOptions:
     return TrainingOptions(**SMALL | choice)
 
 
-def known(corpus: Path) -> list[tuple[str, str]]:
-    """Return what a checkpoint says of a corpus."""
-    ranges = text_ranges([corpus])
-    return fingerprints(ranges, [text.span.digest().hex() for text in ranges])
+def state_of(out: Path, corpus: Path, options: TrainingOptions) -> tuple[State, object]:
+    """Return the state and the matrices of a first model that was not finished."""
+    folder, ranges = Folder(out, Cache()), text_ranges([corpus])
+    known = fingerprints(ranges, [text.span.digest().hex() for text in ranges])
+    folder.training = tuple(options.to_dict().items()), tuple(known)
+    _, levels = folder.read_counts(options)
+    return folder.read_state(0, training._materials(folder, levels, options)[0], options)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -184,7 +187,7 @@ def test_resuming_equals_never_having_stopped(
     whole = train_vectors([corpus], tmp_path / "a", options, threads=1)
     with failing_after(monkeypatch, calls), pytest.raises(PowerError):
         train_vectors([corpus], tmp_path / "b", options, threads=1)
-    assert (tmp_path / "b.training" / "checkpoint").exists()
+    assert list((tmp_path / "b.training").glob("*.result"))
     assert not (tmp_path / "b").exists()
     again = train_vectors([corpus], tmp_path / "b", options, threads=1, resume=True)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -232,7 +235,7 @@ def test_ctrl_c_leaves_a_checkpoint_within_an_epoch(
     with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove .*b\.training"):
         train_vectors([corpus], tmp_path / "b", options, threads=1, progress=Interrupting(quiet=True))
     assert signal.getsignal(signal.SIGINT) is handler
-    state, matrices = Folder(tmp_path / "b", Cache()).read(options, known(corpus))
+    state, matrices = state_of(tmp_path / "b", corpus, options)
     assert (state.epoch, state.block) == (0, 1)
     assert matrices is not None
     train_vectors([corpus], tmp_path / "b", options, threads=1, resume=True)
@@ -248,17 +251,17 @@ def test_a_disk_that_fills_up_leaves_the_checkpoint_before(
 
     def full(descriptor: int) -> None:
         synced[0] += 1
-        if synced[0] == 5:  # after a part of the count, the vocabulary, and two checkpoints
+        if synced[0] == 6:  # after two files of a part of the count, the numbers, the vocabulary, and a checkpoint
             raise OSError(errno.ENOSPC, "No space left on device")
         usual(descriptor)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(
-            DataError, match=r"checkpoint cannot be written: No space left on device; nothing was changed"
+            DataError, match=r"\.result cannot be written: No space left on device; nothing was changed"
         ):
             train_vectors([corpus], tmp_path / "b", options, threads=1)
-    state, _ = Folder(tmp_path / "b", Cache()).read(options, known(corpus))
+    state, _ = state_of(tmp_path / "b", corpus, options)
     assert state.epoch == 1
     train_vectors([corpus], tmp_path / "b", options, threads=1, resume=True)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -275,40 +278,39 @@ OTHERS: list[dict[str, Any]] = [
     {"sample": 1e-4},
     {"alpha": 0.05},
     {"seed": 2},
-    {"tokenize": "13a"},
+    {"tokenize": "none"},
     {"lowercase": True},
 ]
 
 
-def test_resuming_with_other_options_names_the_option(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Folder(tmp_path / "v", Cache())
-    with folder.locked(resume=False):
-        folder.write(small(), known(corpus), State())
+OTHER = r"v\.training holds no training of this text with these options, .*; continue with the same, or begin again"
+
+
+def test_resuming_with_other_options_or_text(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with failing_after(monkeypatch, 1), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "v", small(tokenize="words"), threads=1)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "v.training").iterdir()}
+
+    def refused(**choice: Any) -> None:
+        with pytest.raises(UsageError, match=OTHER):
+            train_vectors([corpus], tmp_path / "v", small(**{"tokenize": "words"} | choice), threads=1, resume=True)
+        assert {path.name: path.read_bytes() for path in (tmp_path / "v.training").iterdir()} == before
+
     for other in OTHERS:
-        name = next(iter(other)).replace("_", "-")
-        with pytest.raises(
-            UsageError, match=rf"^--{name} is .*, but .*v\.training was made with .*; continue with the same"
-        ):
-            train_vectors([corpus], tmp_path / "v", small(**other), resume=True)
-    folder.write(small(mode="joint"), known(corpus), State())
-    with pytest.raises(UsageError, match=r"^--beta is 0\.25, but .*v\.training was made with 0\.125; continue with"):
-        train_vectors([corpus], tmp_path / "v", small(mode="joint", beta=0.25), resume=True)
+        refused(**other)
+    refused(mode="joint", beta=0.25)
     now = tokenizer("words")
-    monkeypatch.setattr(options_module, "tokenizer", lambda _name: replace(now, name="words-0"))
-    folder.write(small(tokenize="words"), known(corpus), State())
-    monkeypatch.undo()
-    what = rf"v\.training was made with the tokenizer words-0, which is {now.name} now; remove the folder .* again$"
-    with pytest.raises(DataError, match=what):
-        train_vectors([corpus], tmp_path / "v", small(tokenize="words"), resume=True)
-    folder.write(small(), known(corpus), State())
-    with corpus.open("a") as stream:
-        stream.write("more\n")
-    with pytest.raises(
-        UsageError, match=r"v\.training was made from other text; continue with the same files, unchanged: text\.txt$"
-    ):
-        train_vectors([corpus], tmp_path / "v", small(), resume=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(options_module, "tokenizer", lambda _name: replace(now, name="words-0"))
+        refused()
+    with monkeypatch.context() as patch:
+        patch.setattr(hashing, "code_digest", lambda: "other code")
+        refused()
+    text = corpus.read_text()
+    corpus.write_text(text + "more\n")
+    refused()
+    corpus.write_text(text)
+    train_vectors([corpus], tmp_path / "v", small(tokenize="words"), threads=1, resume=True)
 
 
 def test_resuming_without_a_checkpoint(corpus: Path, tmp_path: Path) -> None:
@@ -316,69 +318,84 @@ def test_resuming_without_a_checkpoint(corpus: Path, tmp_path: Path) -> None:
         train_vectors([corpus], tmp_path / "v", small(), resume=True)
 
 
-def test_an_unfinished_training_is_not_thrown_away(corpus: Path, tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "v", Cache())
-    with folder.locked(resume=False):
-        folder.write(small(), known(corpus), State())
+def test_an_unfinished_training_is_not_thrown_away(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with failing_after(monkeypatch, 0), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1)
     with pytest.raises(
         UsageError, match=r"v\.training holds a training that was not finished; continue it with --resume"
     ):
         train_vectors([corpus], tmp_path / "v", small())
 
 
-REMEDY = r"remove the folder \S*v\.training and train again$"
-
-
-def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with failing_after(monkeypatch, 0), pytest.raises(PowerError):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1)
-    path = tmp_path / "v.training" / "order-2.ids"
-    path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DataError, match=rf"order-2\.ids was altered or damaged \(its size does not fit\); {REMEDY}"):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
-    path.unlink()
-    with pytest.raises(DataError, match=rf"order-2\.ids cannot be read; {REMEDY}"):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
-
-
 @pytest.mark.parametrize("order", [1, 2, 3])
-@pytest.mark.parametrize("chunk", [100, 1 << 24])
-def test_a_corpus_of_numbers_that_was_overwritten(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: int, chunk: int
+@pytest.mark.parametrize("damage", ["cut", "gone", "swapped"])
+def test_a_corpus_of_numbers_that_is_not_what_was_written(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: int, damage: str
 ) -> None:
-    monkeypatch.setattr("trubleu.vectors.training.number_files._SUMMED", chunk)
     with failing_after(monkeypatch, 0), pytest.raises(PowerError):
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     path = tmp_path / "v.training" / f"order-{order}.ids"
     numbers = np.fromfile(path, np.uint32)
     place = int(np.flatnonzero(numbers[1:] != numbers[:-1])[-1])
-    numbers[[place, place + 1]] = numbers[[place + 1, place]]  # all of them are still in the vocabulary
-    path.write_bytes(numbers.tobytes())
-    message = rf"order-{order}\.ids was altered or damaged \(its checksum does not fit\); {REMEDY}"
-    with pytest.raises(DataError, match=message):
+    if damage == "swapped":
+        numbers[[place, place + 1]] = numbers[[place + 1, place]]  # all of them are still in the vocabulary
+    path.write_bytes(numbers.tobytes()[: -4 if damage == "cut" else None])
+    if damage == "gone":
+        path.unlink()
+    with pytest.raises(UsageError, match=OTHER):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+    train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True, cache=Cache(anew=True))
 
 
-@pytest.mark.parametrize("name", ["vocabulary", "model-0.done"])
-def test_a_part_that_is_missing(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    with failing_after(monkeypatch, 2), pytest.raises(PowerError):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1)
-    (tmp_path / "v.training" / name).unlink()
-    with pytest.raises(DataError, match=rf"{name} is missing; {REMEDY}"):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+def entry(folder: Path, kind: str) -> Path:
+    """Return an entry of a training by the array that it has."""
+    (found,) = [path for path in folder.glob("*.result") if kind in ArrayFile(path, KIND).lengths]
+    return found
 
 
-def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with failing_after(monkeypatch, 1), pytest.raises(PowerError):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1)
-    path = tmp_path / "v.training" / "checkpoint"
-    data = bytearray(path.read_bytes())
-    data[-100] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(DataError, match=rf"was altered or damaged .*; copy it again, or {REMEDY}"):
-        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
-    shutil.rmtree(tmp_path / "v.training")  # as it says
-    assert train_vectors([corpus], tmp_path / "v", small(), threads=1).entries
+@pytest.mark.parametrize("kind", ["heap", "vectors", "matrix-0"])
+def test_entries_that_are_missing_or_damaged(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    train_vectors([corpus], tmp_path / "w", small(), threads=1)
+    for damage in ("gone", "flipped", "cut"):
+        with failing_after(monkeypatch, 3), pytest.raises(PowerError):
+            train_vectors([corpus], tmp_path / "v", small(), threads=1)
+        path = entry(tmp_path / "v.training", kind)
+        data = bytearray(path.read_bytes())
+        data[-100] ^= 1
+        path.write_bytes(data if damage == "flipped" else data[:-64])
+        if damage == "gone":
+            path.unlink()
+        if kind == "heap":
+            with pytest.raises(UsageError, match=OTHER):
+                train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+        cache = Cache(anew=kind == "heap")
+        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True, cache=cache)
+        assert cache.reused == (2 if kind == "matrix-0" else 0)  # which also replaces the state of the second model
+        assert (tmp_path / "v").read_bytes() == (tmp_path / "w").read_bytes()
+
+
+def test_a_model_that_is_damaged_when_the_store_is_written(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Folder.write_model
+
+    def damaged(folder: Folder, *arguments: Any) -> None:
+        usual(folder, *arguments)
+        path = entry(folder.path, "vectors")
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+
+    options = small(mode="joint")
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "write_model", damaged)
+        with pytest.raises(DataError, match=r"a model in .*v\.training was altered or damaged; continue with --resume"):
+            train_vectors([corpus], tmp_path / "v", options, threads=1)
+    train_vectors([corpus], tmp_path / "v", options, threads=1, resume=True)
+    train_vectors([corpus], tmp_path / "w", options, threads=1)
+    assert (tmp_path / "v").read_bytes() == (tmp_path / "w").read_bytes()
 
 
 @pytest.mark.parametrize(

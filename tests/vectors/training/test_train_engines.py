@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from trubleu.errors import BadPartitionsError, DataError, UsageError
+from trubleu.errors import BadPartitionsError, DataError, EngineError, UsageError
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.progress import Bars
-from trubleu.vectors.training import counts, number_files
+from trubleu.vectors.training import counts
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import ReadWords, count_corpus
@@ -57,7 +57,7 @@ def count(corpus: Sequence[PathLike], out: Path) -> dict[str, bytes]:
     folder = Folder(out, Cache())
     with engine("local") as here, folder.locked(resume=False):
         folder.begin()
-        folder.write_vocabulary(*count_corpus(corpus, folder, OPTIONS, here, SILENT)[:3])
+        folder.write_counts(*count_corpus(corpus, folder, OPTIONS, here, SILENT)[:2], OPTIONS)
     return contents(folder.path)
 
 
@@ -75,7 +75,7 @@ def test_a_store_has_the_same_bytes_whoever_counted(corpus: list[Path], tmp_path
 
 def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def arrays(folder: Path) -> dict[str, Any]:
-        vocabulary, levels = Folder(folder, Cache()).read_vocabulary()
+        vocabulary, levels = Folder(folder, Cache()).read_counts(OPTIONS)
         found = {f"{name}-{level.order}": getattr(level, name) for level in levels for name in COLUMNS}
         return {name: array.tolist() for name, array in found.items()} | {"words": vocabulary.words()}
 
@@ -92,9 +92,9 @@ def meeting(patch: pytest.MonkeyPatch, where: Any, name: str, then: Callable[[],
     """Let something happen whenever a function is about to be called."""
     usual = getattr(where, name)
 
-    def called(*arguments: Any) -> Any:
+    def called(*arguments: Any, **options: Any) -> Any:
         then()
-        return usual(*arguments)
+        return usual(*arguments, **options)
 
     patch.setattr(where, name, called)
 
@@ -161,7 +161,7 @@ def test_a_single_range_that_cannot_be_read(corpus: list[Path], tmp_path: Path) 
     assert not (tmp_path / "c.training").exists()
 
 
-FULL = r"cannot be written: No space left on device; make room, and train again"
+FULL = r"cannot be written: No space left on device; nothing was changed"
 
 
 def test_a_full_disk(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,17 +170,17 @@ def test_a_full_disk(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr("pathlib.Path.replace", full)
-        with pytest.raises(UsageError, match=rf"words-0\.ids {FULL}"):
+        with pytest.raises(EngineError, match=rf"words-0\.ids {FULL}"):
             train_vectors(corpus, tmp_path / "b", OPTIONS, threads=1)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(UsageError, match=rf"words-0 {FULL}"):
+        meeting(patch, counts, "write_arrays", lambda: patch.setattr(os, "fsync", full))
+        with pytest.raises(EngineError, match=rf"words-0 {FULL}"):
             train_vectors(corpus, tmp_path / "b", OPTIONS, threads=1)
     assert not (tmp_path / "b.training").exists()
 
 
 def test_a_worker_that_cannot_reach_the_folder(corpus: list[Path], tmp_path: Path) -> None:
-    work = ReadWords(number_files.Parts(str(tmp_path / "elsewhere"), b""), "none", False)
+    work = ReadWords(counts.Parts(str(tmp_path / "elsewhere"), b""), "none", False)
     with engine("local") as here, pytest.raises(UsageError, match=r"elsewhere is not there on .*; put the store where"):
         list(here.map(work, counts.text_ranges(corpus)))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.files.arrays import ArrayFile
-from trubleu.vectors.training import counts, number_files
+from trubleu.vectors.training import counts
 from trubleu.vectors.training.counts import ReadWords
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "text").write_bytes(line * 2)
     first, second = counts.text_ranges([tmp_path / "text"])
     assert first.span.digest() == second.span.digest()
-    work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
+    work = ReadWords(counts.Parts(str(tmp_path), b"key"), "none", False)
     found = []
     for text in (first, replace(second, number=first.number)):
         work(text, None)
-        found.append(bytes(ArrayFile(tmp_path / "words-0", number_files.PART, key=b"key").array("heap")))
+        found.append(bytes(ArrayFile(tmp_path / "words-0", counts.PART, key=b"key").array("heap")))
     assert found == [b"ab", "\ufeffab".encode()]
 
 
 def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n \n")
-    work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
+    work = ReadWords(counts.Parts(str(tmp_path), b"key"), "none", False)
     (text,) = counts.text_ranges([tmp_path / "text"])
     assert work(text, None).size == 0
     (tmp_path / "words-0.ids").unlink()

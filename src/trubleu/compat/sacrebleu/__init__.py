@@ -16,15 +16,15 @@ Examples
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import update_wrapper
+from types import FunctionType
+from typing import Any
 
 import sacrebleu as _theirs
+from sacrebleu import compat as _functions
 from sacrebleu import corpus_ter, sentence_ter
 
-from trubleu.compat.sacrebleu.metrics import BLEU, CHRF, TER, BLEUScore, CHRFScore
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from trubleu.compat.sacrebleu.metrics import BLEU, CHRF, TER
 
 __all__ = [
     "BLEU",
@@ -39,75 +39,18 @@ __all__ = [
     "sentence_ter",
 ]
 
-_FLOOR = BLEU.SMOOTH_DEFAULTS["floor"]
+
+def _with_these_classes(function: Any) -> Any:
+    """Return sacreBLEU's function, with its arguments, that finds ``BLEU`` and ``CHRF`` in this module."""
+    made = FunctionType(function.__code__, globals(), function.__name__, function.__defaults__)
+    return update_wrapper(made, function)
 
 
-def corpus_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    smooth_method: str = "exp",
-    smooth_value: float | None = None,
-    force: bool = False,
-    lowercase: bool = False,
-    tokenize: str = BLEU.TOKENIZER_DEFAULT,
-    use_effective_order: bool = False,
-) -> BLEUScore:
-    """Return the BLEU of a corpus; references are one list per reference."""
-    metric = BLEU(lowercase, force, tokenize, smooth_method, smooth_value, effective_order=use_effective_order)
-    score: BLEUScore = metric.corpus_score(hypotheses, references)
-    return score
-
-
-def raw_corpus_bleu(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], smooth_value: float | None = _FLOOR
-) -> BLEUScore:
-    """Return the BLEU of tokenized texts, with ``floor`` smoothing."""
-    return corpus_bleu(hypotheses, references, "floor", smooth_value, True, False, "none", True)
-
-
-def sentence_bleu(
-    hypothesis: str,
-    references: Sequence[str],
-    smooth_method: str = "exp",
-    smooth_value: float | None = None,
-    lowercase: bool = False,
-    tokenize: str = BLEU.TOKENIZER_DEFAULT,
-    use_effective_order: bool = True,
-) -> BLEUScore:
-    """Return the BLEU of one text."""
-    metric = BLEU(lowercase, False, tokenize, smooth_method, smooth_value, effective_order=use_effective_order)
-    score: BLEUScore = metric.sentence_score(hypothesis, references)
-    return score
-
-
-def corpus_chrf(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    char_order: int = CHRF.CHAR_ORDER,
-    word_order: int = CHRF.WORD_ORDER,
-    beta: int = CHRF.BETA,
-    remove_whitespace: bool = True,
-    eps_smoothing: bool = False,
-) -> CHRFScore:
-    """Return the chrF of a corpus."""
-    metric = CHRF(char_order, word_order, beta, whitespace=not remove_whitespace, eps_smoothing=eps_smoothing)
-    score: CHRFScore = metric.corpus_score(hypotheses, references)
-    return score
-
-
-def sentence_chrf(
-    hypothesis: str,
-    references: Sequence[str],
-    char_order: int = CHRF.CHAR_ORDER,
-    word_order: int = CHRF.WORD_ORDER,
-    beta: int = CHRF.BETA,
-    remove_whitespace: bool = True,
-    eps_smoothing: bool = False,
-) -> CHRFScore:
-    """Return the chrF of one text."""
-    metric = CHRF(char_order, word_order, beta, whitespace=not remove_whitespace, eps_smoothing=eps_smoothing)
-    score: CHRFScore = metric.sentence_score(hypothesis, references)
-    return score
+corpus_bleu = _with_these_classes(_functions.corpus_bleu)
+raw_corpus_bleu = _with_these_classes(_functions.raw_corpus_bleu)
+sentence_bleu = _with_these_classes(_functions.sentence_bleu)
+corpus_chrf = _with_these_classes(_functions.corpus_chrf)
+sentence_chrf = _with_these_classes(_functions.sentence_chrf)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,9 @@
-"""TruBLEU's metrics as a module of Hugging Face ``evaluate``."""
+"""TruBLEU's metrics as a module of Hugging Face ``evaluate``.
+
+They score generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): trubleu,
+BLEU, ΔBLEU, sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how
+the number was made.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,12 @@ import datasets
 import evaluate
 
 from trubleu.data import References
+from trubleu.data.reference_files import check_storable
 from trubleu.errors import DataError
 from trubleu.integrations.inputs import listed, listed_rows
-from trubleu.metrics.base import as_references, check_flag
+from trubleu.metrics.base import as_references
 from trubleu.metrics.defaults import DEFAULT_METRIC
+from trubleu.metrics.options import check_flag
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.stats import bootstrap_interval
 
@@ -23,27 +30,7 @@ if TYPE_CHECKING:
 NO_CONFIG: Final = "default"
 OWN_OPTIONS: Final = ("ci", "confidence", "resamples", "seed", "threads")
 
-DESCRIPTION: Final = """\
-Scores generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): trubleu, BLEU,
-ΔBLEU, sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how the
-number was made.
-"""
-
-USAGE: Final = """
-Args:
-    predictions: one text per segment.
-    references: for each segment a list of its references, or one text.
-    weights: for each segment a list of its references' weights, from -1 to 1; None in a list for "not rated yet".
-    messages: what each prediction answers to, translates or shortens, for metrics that look at it.
-    metric: such as "trubleu" or "bleu-4[tokenize=intl]"; what evaluate.load was given as config_name if left out, and
-        trubleu if that was left out, too.
-    ci: whether to add a bootstrap interval; with confidence (0.95), resamples (10000) and seed (12345).
-    threads: how many threads to use.
-    Any option of the metric, such as tokenize="chat".
-Returns:
-    score, metric, segments and signature, and what else the metric tells; with ci also low, high, confidence, resamples
-    and seed.
-"""
+_HALVES: Final = "evaluate cannot keep; replace it: text.encode(errors='replace').decode()"
 
 CITATION: Final = """\
 @inproceedings{galley-etal-2015-deltableu,
@@ -57,16 +44,43 @@ CITATION: Final = """\
 
 
 class Trubleu(evaluate.Metric):
-    """Any metric of TruBLEU, chosen with ``config_name`` or in ``compute``."""
+    """Any metric of TruBLEU, chosen with ``config_name`` or in ``compute``.
+
+    Parameters
+    ----------
+    predictions
+        One text per segment.
+    references
+        For each segment a list of its references, or one text.
+    weights
+        For each segment a list of its references' weights, from -1 to 1; None in a list for "not rated yet".
+    messages
+        What each prediction answers to, translates or shortens, for metrics that look at it.
+    metric
+        Such as "trubleu" or "bleu-4[tokenize=intl]"; what evaluate.load was given as config_name if left out, and
+        trubleu if that was left out, too.
+    ci
+        Whether to add a bootstrap interval; with confidence (0.95), resamples (10000) and seed (12345).
+    threads
+        How many threads to use.
+    options
+        Any option of the metric, such as tokenize="chat".
+
+    Returns
+    -------
+    dict
+        score, metric, segments and signature, and what else the metric tells; with ci also low, high, confidence,
+        resamples and seed.
+    """
 
     def _info(self) -> evaluate.MetricInfo:
         if self.config_name != NO_CONFIG:
             make_metric(self.config_name)  # fail on a wrong name now, not after hours of generation
         text, number = datasets.Value("string"), datasets.Value("float64")
         return evaluate.MetricInfo(
-            description=DESCRIPTION,
+            description=__doc__,
             citation=CITATION,
-            inputs_description=USAGE,
+            inputs_description=type(self).__doc__,
             features=datasets.Features(
                 {
                     "predictions": text,
@@ -110,9 +124,9 @@ class Trubleu(evaluate.Metric):
         weights = None if weights is None else listed_rows("weights", weights)
         messages = None if messages is None else listed("messages", messages)
         _checked(predictions, rows, weights, messages)
-        _check_encodable("prediction", predictions)
-        _check_encodable("reference of segment", ["".join(filter(None, row)) for row in rows])
-        _check_encodable("message", messages or [])
+        check_storable(predictions, "prediction", _HALVES)
+        check_storable(["".join(filter(None, row)) for row in rows], "reference of segment", _HALVES)
+        check_storable(messages or [], "message", _HALVES)
         count = len(predictions)
         super().add_batch(
             predictions=predictions,
@@ -184,20 +198,6 @@ def _checked(predictions: Any, references: Any, weights: Any, messages: Any) -> 
         found = found.with_messages(messages)
     as_references(found, predictions)
     return found
-
-
-def _check_encodable(what: str, texts: Sequence[str]) -> None:
-    """Raise an error for lone surrogates, which evaluate cannot store."""
-    for number, text in enumerate(texts, 1):
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                half = f"U+{ord(text[error.start]):04X}"
-                raise DataError(
-                    f"{what} {number} has {half}, half of a surrogate pair, which evaluate cannot keep; "
-                    "replace it: text.encode(errors='replace').decode()"
-                ) from None
 
 
 def _all_or_none(column: Sequence[Any], what: str) -> Sequence[Any] | None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.data.rating_files import MEAN
+from trubleu.data.ratings import MEAN
 from trubleu.data.weights import weight_on_scale
-from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
+from trubleu.errors import DataError, UsageError, counted, nearest
+from trubleu.judge.report import nothing_fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,12 +73,10 @@ class Opinions:
             if pair is not None:
                 means[pair] = sort(ratings.item_means(pair=pair))
         if not any(means[None]):
-            raise DataError(
-                f"{ratings.source} rates no output that is known; systems there: {some(ratings.systems())}, "
-                f"here: {some(systems)}; items there: {some(ratings.items())}, here: {some(references.ids)}; "
-                "use the same names"
-            )
-        _tell_unknown(ratings, systems, references, notes)
+            theirs = ratings.systems(), ratings.items()
+            raise nothing_fits("rating", ratings.source, theirs, (systems, references.ids))
+        notes.unknown(f"{ratings.source} rates", "system", ratings.system, names)
+        notes.unknown(f"{ratings.source} rates", "item", ratings.item, positions)
         known = Counter(system for item, system in zip(ratings.item, ratings.system, strict=True) if item in positions)
         _tell_of_raters(ratings, notes)
         return cls(systems=tuple(systems), means=means, counts=[known[name] for name in systems])
@@ -210,21 +209,6 @@ def _split_pair(text: str, names: Mapping[str, int]) -> tuple[str, str]:
     if not ways:
         raise UsageError(f"{text!r} is not a pair; write A:B, and several as A:B,A:C")
     return next((way for way in ways if way[0] in names and way[1] in names), ways[0])
-
-
-def _tell_unknown(ratings: Ratings, systems: Sequence[str], references: References, notes: Notes) -> None:
-    outputs, positions = set(systems), references.positions()
-    unknown_systems = Counter(name for name in ratings.system if name not in outputs)
-    unknown_items = Counter(item for item in ratings.item if item not in positions)
-    for what, unknown, remedy in (
-        ("systems that are not among the outputs", unknown_systems, "name their outputs to judge them, too"),
-        ("items that are not among the references", unknown_items, "check the ids"),
-    ):
-        if unknown:
-            notes.warn(
-                f"{ratings.source} has {counted(unknown.total(), 'rating')} of {what}, left out: "
-                f"{some(shown(name) for name in unknown)}; {remedy}"
-            )
 
 
 def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:

@@ -406,5 +406,4 @@ class _Study:
                 )
         turned = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
         turned += [scores.name for scores in self.given if scores.sign < 0]
-        if turned:
-            self.notes.add(f"the sign of error rates is changed, so agreement is positive: {some(turned)}")
+        self.notes.turned(turned)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trubleu.judge.given_scores import mean_score
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.matching import Matching
 from trubleu.native import WORTH_THREADS, resolve_threads
-from trubleu.scoring.accumulator import prepare_for
+from trubleu.scoring.systems import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
     from trubleu.metrics.base import Compared
     from trubleu.progress import Progress
-
-
-def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean from sums of (score, 1)."""
-    mean: NDArray[np.float64] = sums[..., 0] / sums[..., 1]
-    return mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
-from itertools import compress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.data import Rankings, Ratings
-from trubleu.data.outputs import match_systems
-from trubleu.data.rankings import NOT_RANKED
 from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.judge.given_scores import given_scores
+from trubleu.judge.ratings.opinions import (
+    IDENTICAL,
+    known_names,
+    of_human,
+    of_nobody,
+    of_rankings,
+    of_ratings,
+    places,
+    with_good_references,
+)
 from trubleu.judge.ratings.results import (
     AspectRow,
     MeasureRow,
@@ -26,21 +33,22 @@ from trubleu.judge.ratings.results import (
     VerdictRow,
     measure_title,
 )
+from trubleu.judge.ratings.scores import Judged
 from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
 from trubleu.progress import Steps, no_steps
-from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
 from trubleu.stats.bootstrap import ends_of, normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
-from trubleu.stats.correlation import grain_of, settled
-from trubleu.stats.meta_evaluation import OutputPairs, system_means
+from trubleu.stats.meta_evaluation import system_means
 from trubleu.stats.metric_tests import (
-    ACCURACY,
     CALIBRATED,
+    FEWEST,
+    PAIR_MEASURES,
     SAME,
     SEGMENT_MEASURES,
     SOFT,
     SYSTEM_MEASURES,
+    CorpusEvaluation,
     MetaEvaluation,
     check_test,
     clusters,
@@ -54,15 +62,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores
-    from trubleu.judge.given_scores import GivenScores
+    from trubleu.judge.ratings.opinions import Known, OfficialScores, Opinions, Outputs
     from trubleu.judge.ratings.results import Level
+    from trubleu.judge.ratings.scores import Scored
     from trubleu.metrics import Metric
     from trubleu.stats.metric_tests import Test
 
 LEAST_SYSTEMS: Final = 5
 """Systems from which on the system level is judged."""
 
-DEFAULT_TEST: Final = "perm-input"
+DEFAULT_TEST: Final[Test] = "perm-input"
+
+CORPUS_TEST: Final[Test] = "perm-system"
+"""How metrics are compared whose scores are of whole corpora, unless another test fits."""
 
 RATINGS: Final = "ratings"
 """What intervals draw that take errors of the references' ratings into account."""
@@ -77,59 +89,18 @@ TRIALS_A_PAIR: Final = 50
 """Trials for each pair of metrics, so that Holm's correction does not hide everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinions:
-    """What people think of outputs, in the order of systems and items.
-
-    Attributes
-    ----------
-    systems, items
-        Names.
-    people
-        ``float64[systems, items]``, NaN where nobody rated; None for rankings.
-    ranked
-        For rankings, of each pair: item, first and second system, and which one is better (1, 0 or −1).
-    rated
-        ``bool[systems, items]``: which outputs somebody looked at.
-    count
-        How many ratings or ranked pairs these are.
-    """
-
-    systems: tuple[str, ...]
-    items: tuple[str, ...]
-    people: NDArray[np.float64] | None
-    ranked: NDArray[np.int64] | None
-    rated: NDArray[np.bool_]
-    count: int
-
-    def evaluation(self, scores: NDArray[np.float64], seed: int) -> MetaEvaluation:
-        """Return these with scores of metrics, ``float64[metrics, systems, items]``."""
-        if self.ranked is None:
-            return MetaEvaluation(self.people, scores, seed=seed)
-        item, a, b, better = self.ranked
-        pairs = OutputPairs(item, better.astype(np.int8), scores[:, a, item] - scores[:, b, item])
-        return MetaEvaluation(None, scores, pairs, seed=seed)
-
-
-class _Scored(NamedTuple):
-    """A metric's scores, ``float64[systems, items]``, times −1 for an error rate; NaN where nobody rated."""
-
-    name: str
-    scores: NDArray[np.float64]
-    signature: str | None
-    sign: float
-
-
 def judge_ratings(
-    outputs: Mapping[str, Sequence[str | None]],
+    outputs: Outputs,
     references: References | None,
-    opinions: Ratings | Rankings,
+    opinions: Ratings | Rankings | None,
     metrics: Mapping[str, Metric],
     *,
+    human: Mapping[str, float] | None = None,
     scores: Sequence[SegmentScores] = (),
     lower_is_better: Collection[str] = (),
     name: str | None = None,
     without: Collection[str] = (),
+    identical: str = "expanded",
     segment_measure: str | None = None,
     system_measure: str | None = None,
     test: Test = DEFAULT_TEST,
@@ -151,9 +122,12 @@ def judge_ratings(
     references
         What outputs are scored against; None if all scores are given.
     opinions
-        Ratings, which may have several raters and aspects, or ranked pairs.
+        Ratings, which may have several raters and aspects, or ranked pairs; None if people only scored whole systems.
     metrics
         Those to compute, by name.
+    human
+        Official scores of systems, higher is better. The system level then compares them with metrics' scores of whole
+        corpora, and not mean ratings with mean scores.
     scores
         Segment scores of other metrics.
     lower_is_better
@@ -162,11 +136,15 @@ def judge_ratings(
         What is judged, for the report.
     without
         Systems to leave out.
+    identical
+        For rankings, whether systems that wrote the same text are ranked one by one (``expanded``) or as one
+        (``collapsed``).
     segment_measure, system_measure
         The measures by which metrics are compared; None for acc-eq-calibrated (Pearson's r of all outputs where no item
-        has two) and soft pairwise accuracy.
+        has two) and soft pairwise accuracy (Pearson's r with official scores).
     test
-        How metrics are compared; see `MetaEvaluation.differences`.
+        How metrics are compared; see `MetaEvaluation.differences`. With official scores, a level that it does not fit
+        is tested by ``perm-input`` or ``perm-system``.
     trials
         Of the test; None for 1000, or 50 for each pair of metrics if that is more.
     resample, resamples, confidence
@@ -201,37 +179,40 @@ def judge_ratings(
     confidence_level(confidence)
     seed_range(seed)
     at_least_one(resamples, "resamples")
-    if resample not in RESAMPLES:
-        raise UsageError(f"resample={resample} is not known; {nearest(str(resample), RESAMPLES)}")
+    for what, chosen_as, choices in (("resample", resample, RESAMPLES), ("identical", identical, IDENTICAL)):
+        if chosen_as not in choices:
+            raise UsageError(f"{what}={chosen_as} is not known; {nearest(str(chosen_as), choices)}")
     notes = Notes()
-    known = _known_names(outputs, references, opinions, frozenset(without))
+    known = known_names(outputs, references, opinions, human, scores, frozenset(without))
     if references is not None and references.weighted():
-        outputs, references, known = _with_good_references(outputs, references, known, notes)
-    found = (
-        _of_ratings(opinions, known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, known, notes)
-    )
-    scored = _computed(outputs, references, metrics, found, threads, steps)
-    given = given_scores(scores, found.systems, found.items, ours=metrics, lower_is_better=lower_is_better)
-    scored += _read(given, found)
+        outputs, references, known = with_good_references(outputs, references, known, notes)
+    found = _opinions(opinions, human, known, notes, outputs, identical)
+    official = None if human is None else of_human(human, known, notes)
+    judged = Judged(outputs=outputs, references=references, opinions=found, official=official, threads=threads)
+    scored = judged.computed(metrics, steps)
+    given = given_scores(scores, known.systems, known.items, ours=metrics, lower_is_better=lower_is_better)
+    scored += judged.read(given, notes)
     if not scored:
         raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
-    if turned := [each.name for each in scored if each.sign < 0]:
-        notes.add(f"the sign of error rates is changed, so agreement is positive: {some(turned)}")
-    evaluation = found.evaluation(np.stack([each.scores for each in scored]), seed)
-    chosen = _headlines(evaluation, found, segment_measure, system_measure, notes)
+    notes.turned([each.name for each in scored if each.sign < 0])
+    evaluations = judged.evaluations(scored, seed)
+    chosen = _headlines(evaluations, found, official, segment_measure, system_measure, notes)
+    tests = _tests(chosen, found, official, test, resample)
     pairs = len(scored) * (len(scored) - 1) // 2
     setting = RatingsSetting(
-        name=name or opinions.source,
-        kind="ratings" if isinstance(opinions, Ratings) else "rankings",
-        systems=len(found.systems),
-        items=len(found.items),
+        name=name or (opinions.source if opinions is not None else "official scores"),
+        kind="official" if opinions is None else "ratings" if isinstance(opinions, Ratings) else "rankings",
+        systems=len(found.systems if opinions is not None or official is None else official.systems),
+        items=len(found.items if opinions is not None else known.items),
         outputs=int(found.rated.sum()),
         ratings=found.count,
-        raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
+        raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges) if opinions else 0,
+        official=None if official is None else len(official.systems),
         aspects=", ".join(_aspect_names(opinions)) or None,
         segment_measure=chosen.get("segment"),
         system_measure=chosen.get("system"),
-        test=test,
+        test=tests.get("segment", test),
+        system_test=tests.get("system"),
         trials=trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * pairs),
         seed=seed,
         resample=resample,
@@ -242,246 +223,68 @@ def judge_ratings(
     names = [each.name for each in scored]
     errors: dict[Level, NDArray[np.float64]] = {}
     if resample == RATINGS:
-        errors = _rating_errors(outputs, references, metrics, found, evaluation, chosen, seed, threads, steps, notes)
+        errors = _rating_errors(judged, metrics, scored, chosen, seed, steps, notes)
     measures: list[MeasureRow] = []
+    replicates: dict[tuple[Level, str], NDArray[np.float64]] = {}
     differences: list[MetricDifferenceRow] = []
     verdicts: list[VerdictRow] = []
     for level, headline in chosen.items():
-        check_test(level, headline, test)
-        _check_rankings(found, test, resample)
-        compared = _Compared(level, headline, names, evaluation, setting, steps)
-        compared.intervals(errors.get(level))
+        compared = _Compared(level, headline, names, evaluations[level], setting, tests[level], steps)
+        replicates |= compared.intervals(errors.get(level))
         differences += compared.tested()
         measures += [*compared.rows.values(), *compared.others()]
         own = [row for row in differences if row.level == level]
-        if limit := holm_limit([row.p for row in own if row.p is not None], setting.trials, "trials"):
+        tested = [] if tests[level] == "williams" else [row.p for row in own if row.p is not None]
+        if limit := holm_limit(tested, setting.trials, "trials"):
             notes.add(limit)
         verdicts.append(VerdictRow(level=level, verdict=compared.verdict(own)))
     _note_undefined(measures, notes)
-    if chosen["segment"] == CALIBRATED:
-        _note_tied(evaluation, names, notes)
+    if chosen.get("segment") == CALIBRATED:
+        _note_tied(evaluations["segment"], names, notes)
     _note_little_data(found, len(names), 1.0 - confidence, notes)
+    swapped = len(official.systems) if official is not None and tests.get("system") == CORPUS_TEST else 60
+    if too_few := _too_few(swapped, "system", len(names), 1.0 - confidence):
+        notes.add(f"{too_few}; use --test williams")
     return RatingsReport(
         verdicts=tuple(verdicts),
         measures=tuple(measures),
         differences=tuple(differences),
-        aspects=tuple(_aspects(opinions, found, known, scored, chosen["segment"], seed)),
-        systems=tuple(_systems(found, scored)),
+        aspects=tuple(_aspects(opinions, found, known, scored, chosen["segment"], seed))
+        if isinstance(opinions, Ratings)
+        else (),
+        systems=tuple(_systems((official or found).systems, evaluations["system"], scored)),
         setting=setting,
         signatures=tuple(
             SignatureRow(metric=each.name, signature=each.signature) for each in scored if each.signature is not None
         ),
         notes=notes.all(),
+        replicates=replicates,
     )
 
 
-class _Known(NamedTuple):
-    """The names of all systems and items, and of systems and items that are left out on purpose."""
-
-    systems: tuple[str, ...]
-    items: tuple[str, ...]
-    without: frozenset[str]
-    left_out: frozenset[str] = frozenset()
-
-
-def _known_names(
-    outputs: Mapping[str, Sequence[str | None]],
-    references: References | None,
-    opinions: Ratings | Rankings,
-    without: frozenset[str],
-) -> _Known:
-    """Return the names of all systems and items: those of the outputs, or if there are none those that people saw."""
-    if outputs:
-        if references is None:
-            raise UsageError("outputs need references to be scored against; give --refs FILE, or only --scores FILE")
-        systems, items = tuple(outputs), tuple(references.ids)
-    elif isinstance(opinions, Ratings):
-        systems, items = opinions.systems(), opinions.items()
-    else:
-        systems, items = opinions.systems, opinions.segments
-    rated = opinions.systems() if isinstance(opinions, Ratings) else opinions.systems
-    names = dict.fromkeys((*systems, *rated))
-    if unknown := sorted(without.difference(names)):
-        raise UsageError(f"there is no system {unknown[0]!r} to leave out; {nearest(unknown[0], names)}")
-    kept = tuple(name for name in systems if name not in without)
-    if not kept:
-        raise UsageError("no system is left to judge by; leave fewer out")
-    return _Known(kept, items, without)
-
-
-def _with_good_references(
-    outputs: Mapping[str, Sequence[str | None]], references: References, known: _Known, notes: Notes
-) -> tuple[Mapping[str, Sequence[str | None]], References, _Known]:
-    """Leave out items without a reference of positive weight, for all metrics alike; metrics refuse unrated ones."""
-    kept = references.best_weights() > 0
-    kept[references.unrated()] = True
-    if kept.all():
-        return outputs, references, known
-    if not kept.any():
-        raise DataError(f"no segment of {references.source} has a reference of positive weight; add some")
-    bad = frozenset(compress(references.ids, (~kept).tolist()))
-    notes.add(f"{counted(len(bad), 'item')} without a reference of positive weight, left out for every metric")
-    chosen = {system: list(compress(texts, kept.tolist())) for system, texts in outputs.items()}
-    items = tuple(item for item in known.items if item not in bad)
-    return chosen, references.take(kept), known._replace(items=items, left_out=bad)
-
-
-def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
-    systems, items = known.systems, known.items
-    if not len(ratings):
-        raise DataError(f"{ratings.source} has no ratings; give one per row")
-    rows, columns = _places(systems), _places(items)
-    people = np.full((len(systems), len(items)), np.nan)
-    for (item, system), mean in ratings.item_means().items():
-        if system in rows and item in columns:
-            people[rows[system], columns[item]] = float(mean)
-    rated = np.isfinite(people)
-    if not rated.any():
-        raise DataError(
-            f"no rating in {ratings.source} is of an output that is here: it rates {some(ratings.systems(), 3)} on "
-            f"{some(ratings.items(), 3)}, and the outputs are of {some(systems, 3)} on {some(items, 3)}; "
-            "use the same names"
-        )
-    _note_unknown(ratings.source, ratings.systems(), ratings.items(), known, notes)
-    values = people[rated]
-    if len(values) == 1:
-        raise DataError(f"{ratings.source} rates one output only, and a metric is judged by several; rate more outputs")
-    if values.min() == values.max():
-        raise DataError(
-            f"{ratings.source}: all {counted(len(values), 'rated output')} got the same mean rating, {values[0]:g}, "
-            "so no metric can agree or disagree; judge by another aspect or rate more outputs"
-        )
-    count = sum(item in columns and system in rows for item, system in zip(ratings.item, ratings.system, strict=True))
-    return _rated_only(known, rated, count, people=people)
-
-
-def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
-    systems, items, without, _ = known
-    if len(rankings.language_pairs) > 1:
-        raise UsageError(
-            f"{rankings.source} has rankings of {some(rankings.language_pairs)}; say which with --language-pair"
-        )
-    matched = match_systems([name for name in rankings.systems if name not in without], systems)
-    rows, columns = _places(systems), _places(items)
-    row = np.array([rows[matched[name]] if name in matched else -1 for name in rankings.systems], dtype=np.int64)
-    column = np.array([columns.get(name, -1) for name in rankings.segments], dtype=np.int64)
-    a, b, item = row[rankings.system_a], row[rankings.system_b], column[rankings.segment]
-    ranked = (rankings.rank_a != NOT_RANKED) & (rankings.rank_b != NOT_RANKED)
-    kept = ranked & (a >= 0) & (b >= 0) & (item >= 0) & (a != b)
-    if not kept.any():
-        raise DataError(
-            f"no ranking in {rankings.source} is of outputs that are here: it ranks {some(rankings.systems, 3)} on "
-            f"{some(rankings.segments, 3)}, and the outputs are of {some(systems, 3)} on {some(items, 3)}; "
-            "use the same names"
-        )
-    unmatched = [name for name in rankings.systems if name not in matched]
-    _note_unknown(rankings.source, unmatched, rankings.segments, known, notes)
-    better = np.sign(rankings.rank_b - rankings.rank_a)
-    if not better[kept].any():
-        raise DataError(
-            f"{rankings.source}: people rank the outputs of every pair equal, so no metric can agree or disagree; "
-            "rank more pairs"
-        )
-    rated = np.zeros((len(systems), len(items)), dtype=bool)
-    rated[a[kept], item[kept]] = rated[b[kept], item[kept]] = True
-    return _rated_only(known, rated, int(kept.sum()), ranked=np.stack([item, a, b, better])[:, kept])
-
-
-def _rated_only(
-    known: _Known,
-    rated: NDArray[np.bool_],
-    count: int,
-    people: NDArray[np.float64] | None = None,
-    ranked: NDArray[np.int64] | None = None,
+def _opinions(
+    opinions: Ratings | Rankings | None,
+    human: Mapping[str, float] | None,
+    known: Known,
+    notes: Notes,
+    outputs: Outputs,
+    identical: str,
 ) -> Opinions:
-    """Return opinions without the systems and items that nobody looked at."""
-    rows, columns = (np.logical_or.reduce(rated, axis=axis) for axis in (1, 0))
-    if ranked is not None:
-        row, column = np.cumsum(rows) - 1, np.cumsum(columns) - 1
-        ranked = np.stack([column[ranked[0]], row[ranked[1]], row[ranked[2]], ranked[3]])
-    return Opinions(
-        systems=tuple(compress(known.systems, rows.tolist())),
-        items=tuple(compress(known.items, columns.tolist())),
-        people=None if people is None else people[rows][:, columns],
-        ranked=ranked,
-        rated=rated[rows][:, columns],
-        count=count,
-    )
-
-
-def _places(names: Sequence[str]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(names)}
-
-
-def _note_unknown(
-    source: str, rated_systems: Sequence[str], rated_items: Sequence[str], known: _Known, notes: Notes
-) -> None:
-    for what, rated, there in (
-        ("system", rated_systems, {*known.systems, *known.without}),
-        ("item", rated_items, {*known.items, *known.left_out}),
-    ):
-        if unknown := [each for each in rated if each not in there]:
-            notes.warn(
-                f"{source} rates {counted(len(unknown), what)} without outputs ({some(unknown, 3)}), left out; "
-                "correct the names if they are there under others"
-            )
-
-
-def _computed(
-    outputs: Mapping[str, Sequence[str | None]],
-    references: References | None,
-    metrics: Mapping[str, Metric],
-    opinions: Opinions,
-    threads: int | None,
-    steps: Steps,
-) -> list[_Scored]:
-    """Score the outputs that somebody rated."""
-    if not metrics:
-        return []
-    if references is None:
-        raise UsageError(f"{some(metrics)} cannot be computed without references; give --refs FILE")
-    columns = references.positions()
-    places = np.array([columns[item] for item in opinions.items])
-    advance = steps("score", len(metrics) * int(opinions.rated.sum()))
-    parts = []
-    for system, rated in zip(opinions.systems, opinions.rated, strict=True):
-        texts = outputs[system]
-        own = places[rated]
-        if lacking := [references.ids[place] for place in own.tolist() if texts[place] is None]:
-            raise DataError(
-                f"{system} has no output for {some(lacking, 3)}, which somebody rated; add the output, "
-                "or leave out the rating"
-            )
-        # The whole corpus needs no copy, and what is prepared for it serves all systems.
-        part = references if len(own) == len(references) else references.take(own)
-        parts.append((rated, part, [texts[place] or "" for place in own.tolist()]))
-    prepare_for(references, metrics.values(), sum(part is references for _, part, _ in parts))
-    found = []
-    for name, metric in metrics.items():
-        learned = metric.learned(references) if metric.learns else metric
-        table = np.full(opinions.rated.shape, np.nan)
-        for row, (rated, part, texts) in enumerate(parts):
-            table[row, rated] = learned.segments(texts, part, threads=threads)
-            advance(len(texts))
-        if (skipped := int((opinions.rated & np.isnan(table)).sum())) > 0:
-            raise DataError(
-                f"{name} skips {counted(skipped, 'rated output')}, so it cannot be compared with other metrics; leave "
-                "the metric or those segments out"
-            )
-        sign = 1.0 if metric.higher_is_better else -1.0
-        found.append(_Scored(name, _settled(sign * table), str(metric.signature(references)), sign))
-    return found
+    if isinstance(opinions, Rankings):
+        return of_rankings(opinions, known, notes, outputs, identical)
+    if identical != "expanded":
+        raise UsageError(f"identical={identical} is about rankings, and there are none; leave it out")
+    if opinions is None and human is None:
+        raise UsageError("there is nothing to judge by; give ratings, rankings or official scores")
+    return of_nobody() if opinions is None else of_ratings(opinions, known, notes)
 
 
 def _rating_errors(
-    outputs: Mapping[str, Sequence[str | None]],
-    references: References | None,
+    judged: Judged,
     metrics: Mapping[str, Metric],
-    opinions: Opinions,
-    evaluation: MetaEvaluation,
+    scored: Sequence[Scored],
     chosen: Mapping[Level, str],
     seed: int,
-    threads: int | None,
     steps: Steps,
     notes: Notes,
 ) -> dict[Level, NDArray[np.float64]]:
@@ -489,6 +292,7 @@ def _rating_errors(
 
     Weights are moved one way and then the other, so that what noise alone does to a measure cancels out.
     """
+    references = judged.references
     if references is None:
         raise UsageError("without references there are no ratings of them to draw; let intervals draw segments")
     shared = split_errors(references)[1]
@@ -497,85 +301,92 @@ def _rating_errors(
         why = "no metric uses weights" if shared else "no rater of references has a name and a level of their own"
         notes.add(f"intervals are those of segments, as {why}")
         return {}
-    places = [place for place, name in enumerate(metrics) if name in weighing]
     effects: dict[Level, list[NDArray[np.float64]]] = {level: [] for level in chosen}
     advance = steps("errors of ratings", DRAWS)
     for moves in shared.draws(DRAWS // 2, seed):
         ways = []
         for sign in (1.0, -1.0):
             with warnings.catch_warnings(action="ignore"):  # the scores themselves give the same warnings
-                moved = _computed(
-                    outputs, moved_weights(references, sign * moves), weighing, opinions, threads, no_steps
-                )
-            scores = evaluation.scores.copy()
-            scores[places] = [each.scores for each in moved]
-            ways.append(opinions.evaluation(scores, seed))
+                elsewhere = replace(judged, references=moved_weights(references, sign * moves))
+                moved = {each.name: each for each in elsewhere.computed(weighing, no_steps)}
+            ways.append(judged.evaluations([moved.get(each.name, each) for each in scored], seed))
             advance(1)
         for level, measure in chosen.items():
-            there, back = (way.values(level, measure).value for way in ways)
+            there, back = (way[level].values(level, measure).value for way in ways)
             effects[level].append(np.nan_to_num(there - back) / 2)
     return {level: np.sqrt(np.square(each).mean(axis=0)) for level, each in effects.items()}
 
 
-def _settled(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores of which those are equal that are so but for rounding."""
-    return settled(table, grain_of(float(np.nanmax(np.abs(table), initial=0.0))))
-
-
-def _read(scores: Sequence[GivenScores], opinions: Opinions) -> Iterator[_Scored]:
-    """Yield scores from files, which all rated outputs must have."""
-    for each in scores:
-        gaps = opinions.rated & np.isnan(each.table)
-        if gaps.any():
-            whole = gaps == opinions.rated
-            systems, items = (
-                [*compress(names, np.logical_and.reduce(whole, axis=axis).tolist())]
-                for names, axis in ((opinions.systems, 1), (opinions.items, 0))
+def _tests(
+    chosen: Mapping[Level, str], opinions: Opinions, official: OfficialScores | None, test: Test, resample: str
+) -> dict[Level, Test]:
+    """Return the test of each level, or raise an error for one, or for what to resample, that does not fit."""
+    by_systems = test in ("perm-system", "bootstrap-systems", "bootstrap-both")
+    if official is None:
+        if opinions.ranked is not None and (by_systems or resample in ("systems", "both")):
+            raise UsageError(
+                "ranked pairs are of two systems each, so systems cannot be drawn or swapped; use segments"
             )
-            lacking = counted(int(gaps.sum()), "rated output")
-            if systems or items:
-                lacking = some(systems, 3) if systems else f"{counted(len(items), 'rated item')} ({some(items, 3)})"
-            raise DataError(f"{each.source}: {each.name} has no scores of {lacking}; give scores of all rated outputs")
-        table = each.sign * np.where(opinions.rated, each.table, np.nan)
-        yield _Scored(each.name, _settled(table), None, each.sign)
+        found = dict.fromkeys(chosen, test)
+    else:
+        unfit = (opinions.ranked is not None and by_systems) or not _fits(chosen.get("segment"), test)
+        of_corpora = CORPUS_TEST if test in ("perm-input", "perm-both") else test
+        found = {level: of_corpora if level == "system" else DEFAULT_TEST if unfit else test for level in chosen}
+    for level, measure in chosen.items():
+        check_test(level, measure, found[level])
+    return found
 
 
-def _check_rankings(opinions: Opinions, test: Test, resample: str) -> None:
-    if opinions.people is None and (
-        test in ("perm-system", "bootstrap-systems", "bootstrap-both") or resample in ("systems", "both")
-    ):
-        raise UsageError("ranked pairs are of two systems each, so systems cannot be drawn or swapped; use segments")
+def _fits(measure: str | None, test: Test) -> bool:
+    """Return whether a test can compare metrics by a segment-level measure."""
+    try:
+        check_test("segment", measure or CALIBRATED, test)
+    except UsageError:
+        return False
+    return True
 
 
 def _headlines(
-    evaluation: MetaEvaluation, opinions: Opinions, segment: str | None, system: str | None, notes: Notes
+    evaluations: Mapping[Level, MetaEvaluation],
+    opinions: Opinions,
+    official: OfficialScores | None,
+    segment: str | None,
+    system: str | None,
+    notes: Notes,
 ) -> dict[Level, str]:
     """Return the measure of each level that can be judged."""
     chosen: dict[Level, str] = {}
-    paired = len(evaluation.pairs) > 0
-    if segment is not None:
-        if segment not in SEGMENT_MEASURES:
-            raise UsageError(f"there is no segment-level measure {segment!r}; {nearest(segment, SEGMENT_MEASURES)}")
-        if segment in (CALIBRATED, ACCURACY) and not paired:
+    for level, measure, known in (("segment", segment, SEGMENT_MEASURES), ("system", system, SYSTEM_MEASURES)):
+        if measure is not None and measure not in known:
+            raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
+    if opinions.count:
+        pairs = evaluations["segment"].pairs
+        if segment in PAIR_MEASURES and not len(pairs):
             raise UsageError(f"{segment} compares outputs of one item, and no item has two; use pearson-pooled")
-        if opinions.people is None and segment not in (CALIBRATED, ACCURACY):
-            raise UsageError(f"ranked pairs have no scores to correlate with; use {ACCURACY} or {CALIBRATED}")
-    chosen["segment"] = segment or (CALIBRATED if paired else "pearson-pooled")
-    if not paired:
-        notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
-    systems = len(opinions.systems)
-    if system is not None and system not in SYSTEM_MEASURES:
-        raise UsageError(f"there is no system-level measure {system!r}; {nearest(system, SYSTEM_MEASURES)}")
-    if opinions.people is None:
-        notes.add("rankings give no scores of systems; trubleu judge wmt --human judges by official scores")
-    elif systems >= LEAST_SYSTEMS:
-        chosen["system"] = system or SOFT
+        if segment is not None and segment not in PAIR_MEASURES and opinions.people is None:
+            raise UsageError(f"ranked pairs have no scores to correlate with; use one of {', '.join(PAIR_MEASURES)}")
+        chosen["segment"] = segment or (CALIBRATED if len(pairs) else "pearson-pooled")
+        if not len(pairs):
+            notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
+        elif not (pairs.people == 0).any():
+            notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
+    elif segment is not None:
+        raise UsageError(f"{segment} needs ratings or rankings of outputs; give --ratings FILE")
+    systems, least = len(opinions.systems), LEAST_SYSTEMS
+    if official is not None:
+        systems, least = len(official.systems), FEWEST
+        if system == SOFT:
+            raise UsageError(f"{SOFT} needs ratings of outputs, not of systems; use pairwise-accuracy")
+    if official is None and opinions.people is None:
+        notes.add("rankings give no scores of systems; --human FILE judges by official scores")
+    elif systems >= least:
+        chosen["system"] = system or (SOFT if official is None else "pearson")
     elif system is not None:
-        raise UsageError(f"{system} needs {LEAST_SYSTEMS} systems and there are {systems}; leave it out")
+        raise UsageError(f"{system} needs {least} systems and there are {systems}; leave it out")
+    elif not chosen:
+        raise DataError(f"the system level needs at least {least} systems with official scores; there are {systems}")
     else:
-        notes.add(f"the system level needs at least {LEAST_SYSTEMS} systems; there are {systems}")
-    if paired and not (evaluation.pairs.people == 0).any():
-        notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
+        notes.add(f"the system level needs at least {least} systems; there are {systems}")
     if opinions.people is not None and not opinions.rated.all():
         share = opinions.rated.mean()
         notes.add(
@@ -594,29 +405,31 @@ class _Compared:
         names: Sequence[str],
         evaluation: MetaEvaluation,
         setting: RatingsSetting,
+        test: Test,
         steps: Steps,
     ) -> None:
         self._level, self._headline, self._names = level, headline, names
-        self._evaluation, self._setting, self._steps = evaluation, setting, steps
+        self._evaluation, self._setting, self._test, self._steps = evaluation, setting, test, steps
+        self._of_corpora = isinstance(evaluation, CorpusEvaluation)
         self.rows = {row.metric: row for row in self._measured(headline)}
         """The rows of the headline by metric."""
 
     def others(self) -> list[MeasureRow]:
         """Return the rows of all other measures of the level."""
-        known = SEGMENT_MEASURES if self._level == "segment" else SYSTEM_MEASURES
-        people = self._evaluation.people
-        by_pairs = {ACCURACY, CALIBRATED}
-        unfit: set[str] = set() if len(self._evaluation.pairs) else by_pairs
-        if self._level == "segment":
-            for grouping, axis in (("item", 0), ("system", 1)):
-                if people is None or np.isfinite(people).sum(axis=axis).max() < 2:
-                    unfit |= {each for each in known if each.endswith(f"-{grouping}")}
-            if people is not None and len(people) == 1:
-                unfit |= {each for each in known if each.endswith("-system")}  # the same as pooled
-            if people is None:
-                unfit |= {each for each in known if each not in by_pairs}
-        fitting = [each for each in known if each != self._headline and each not in unfit]
+        fitting = [each for each in self._fitting() if each != self._headline]
         return [row for measure in fitting for row in self._measured(measure)]
+
+    def _fitting(self) -> list[str]:
+        """Return the measures of the level that the data allow."""
+        if self._level == "system":
+            return [each for each in SYSTEM_MEASURES if not (self._of_corpora and each == SOFT)]
+        fitting = [*PAIR_MEASURES] if len(self._evaluation.pairs) else []
+        if (people := self._evaluation.people) is not None:
+            by_item, by_system = (np.isfinite(people).sum(axis=axis).max() > 1 for axis in (0, 1))
+            # By system, one system is the same as pooled.
+            for grouping, able in (("pooled", True), ("item", by_item), ("system", by_system and len(people) > 1)):
+                fitting += [each for each in SEGMENT_MEASURES if able and each.endswith(f"-{grouping}")]
+        return [each for each in SEGMENT_MEASURES if each in fitting]
 
     def _measured(self, measure: str) -> list[MeasureRow]:
         found = self._evaluation.values(self._level, measure)
@@ -645,17 +458,22 @@ class _Compared:
             scores = self._evaluation.scores[metric][np.isfinite(people)]
             if scores.min() == scores.max():
                 return "all its scores are equal"
+        if measure in PAIR_MEASURES:
+            return "it scores the outputs of every pair that counts equal"
         if self._level == "system":
             return "all systems have the same mean"
         where = "item" if measure.endswith("item") else "system" if measure.endswith("system") else "set"
         return f"no {where} has different ratings and different scores"
 
-    def intervals(self, errors: NDArray[np.float64] | None) -> None:
-        """Put bootstrap intervals into the rows, unless there is one item only, of which every resample is the same."""
+    def intervals(self, errors: NDArray[np.float64] | None) -> dict[tuple[Level, str], NDArray[np.float64]]:
+        """Put bootstrap intervals into the rows, and return the replicates behind them.
+
+        There are none with one item only, of which every resample is the same.
+        """
         setting, count = self._setting, self._setting.resamples
-        unit = "segments" if setting.resample == RATINGS else setting.resample
+        unit = "segments" if setting.resample == RATINGS or self._evaluation.people is None else setting.resample
         if unit == "segments" and setting.items == 1:
-            return
+            return {}
         advance = self._steps(f"intervals, {self._level} level", count)
         drawn = self._evaluation.replicates(self._level, self._headline, unit, count, setting.seed, advance)
         for place, (name, row) in enumerate(self.rows.items()):
@@ -665,6 +483,7 @@ class _Compared:
                     np.clip(drawn[:, place], -1.0, 1.0, out=drawn[:, place])
                 low, high, _ = ends_of(drawn[:, place], setting.confidence)
                 self.rows[name] = replace(row, low=low, high=high)
+        return {(self._level, name): drawn[:, place] for place, name in enumerate(self.rows)}
 
     def tested(self) -> list[MetricDifferenceRow]:
         """Compare all metrics that have a value, put clusters into the rows, and return the differences."""
@@ -676,12 +495,11 @@ class _Compared:
         if len(names) > 1:
             part, setting = self._evaluation, self._setting
             if len(names) < len(self._names):
-                ranked = part.ranked and OutputPairs(part.ranked.item, part.ranked.people, part.ranked.scores[defined])
-                part = MetaEvaluation(part.people, part.scores[defined], ranked, part.seed)
+                part = part.of_metrics(defined)
             found = part.differences(
                 self._level,
                 self._headline,
-                setting.test,
+                self._test,
                 trials=setting.trials,
                 seed=setting.seed,
                 advance=self._steps(f"tests, {self._level} level", setting.trials),
@@ -692,9 +510,10 @@ class _Compared:
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
                 difference = values[first] - values[second]
                 worse[first, second] = (1.0 if (p := p_holm[number]) is None else p) < 1.0 - setting.confidence
-                # Equal metrics stay equal, and one item does not say how much items differ.
-                able = difference > SAME and setting.items > 1 and not worse[first, second]
-                needed = data_needed(setting.items, float(found.observed[number]), float(found.spread[number]))
+                # Equal metrics stay equal, one item does not say how much items differ, and corpora need more systems.
+                able = difference > SAME and setting.items > 1 and not worse[first, second] and not self._of_corpora
+                spread = float(found.spread[number]) if able else 0.0
+                needed = data_needed(setting.items, float(found.observed[number]), spread)
                 differences.append(
                     MetricDifferenceRow(
                         level=self._level,
@@ -719,12 +538,13 @@ class _Compared:
         what = "single outputs" if self._level == "segment" else "systems"
         title = measure_title(self._level, self._headline)
         items = self._setting.items
+        few = items == 1 or self._of_corpora
         if not defined:
             reasons = some(dict.fromkeys(row.reason for row in self.rows.values() if row.reason is not None))
             return f"On {what}, {title} is undefined for every metric: {reasons}."
         best = max(defined, key=lambda row: row.value or 0.0)
         rivals = [
-            Rival(other, row.difference, row.p_holm, None if items == 1 else row.items_needed or math.inf)
+            Rival(other, row.difference, row.p_holm, None if few else row.items_needed or math.inf)
             for row in differences
             for one, other in ((row.metric_x, row.metric_y), (row.metric_y, row.metric_x))
             if one == best.metric
@@ -752,39 +572,46 @@ def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -
     if tied:
         notes.warn(
             f"calibration ties more than {100 * MOSTLY_TIED:.0f} % of all pairs for {some(tied)}, so acc*_eq is little "
-            "more than the share of pairs that people tie; use another measure, such as --segment-measure kendall-item"
+            "more than the share of pairs that people tie; use another measure, such as --segment-measure "
+            f"{'tau-wmt14' if evaluation.people is None else 'kendall-item'}"
         )
 
 
 def _note_little_data(opinions: Opinions, metrics: int, alpha: float, notes: Notes) -> None:
     items = len(opinions.items)
-    pairs = metrics * (metrics - 1) // 2
-    if pairs and 2.0 ** (1 - min(items, 60)) * pairs >= alpha:
-        notes.warn(
-            f"{counted(items, 'item')} cannot make a difference between {counted(metrics, 'metric')} "
-            "significant; rate more"
-        )
+    if not items:
+        return
+    if too_few := _too_few(items, "item", metrics, alpha):
+        notes.warn(f"{too_few}; rate more")
     if items == 1:
         notes.add("one item is rated, so there are no intervals over items")
     if len(opinions.systems) == 1:
         notes.add(f"all outputs are of one system, {opinions.systems[0]}; measures by item and of systems need several")
 
 
-def _aspect_names(opinions: Ratings | Rankings) -> list[str]:
-    return [] if isinstance(opinions, Rankings) else [*dict.fromkeys(each for each in opinions.aspect or () if each)]
+def _too_few(count: int, what: str, metrics: int, alpha: float) -> str | None:
+    """Say it if swaps of so many items or systems cannot give a p-value that is low enough after Holm's correction."""
+    pairs = metrics * (metrics - 1) // 2
+    if not pairs or 2.0 ** (1 - min(count, 60)) * pairs < alpha:
+        return None
+    return f"{counted(count, what)} cannot make a difference between {counted(metrics, 'metric')} significant"
+
+
+def _aspect_names(opinions: Ratings | Rankings | None) -> list[str]:
+    return [*dict.fromkeys(each for each in opinions.aspect or () if each)] if isinstance(opinions, Ratings) else []
 
 
 def _aspects(
-    opinions: Ratings | Rankings, found: Opinions, known: _Known, scored: Sequence[_Scored], measure: str, seed: int
+    opinions: Ratings, found: Opinions, known: Known, scored: Sequence[Scored], measure: str, seed: int
 ) -> Iterator[AspectRow]:
     """Yield the headline of the segment level for each aspect, where there are several."""
     names = _aspect_names(opinions)
-    if isinstance(opinions, Rankings) or len(names) < 2:
+    if len(names) < 2:
         return
-    rows, columns = _places(found.systems), _places(found.items)
+    rows, columns = places(found.systems), places(found.items)
     for aspect in names:
         try:
-            own = _of_ratings(opinions.select(aspect=aspect), known, Notes())
+            own = of_ratings(opinions.select(aspect=aspect), known, Notes())
         except DataError:
             values = np.full(len(scored), np.nan)
         else:
@@ -796,16 +623,18 @@ def _aspects(
             yield AspectRow(aspect=aspect, metric=each.name, measure=measure, value=shown)
 
 
-def _systems(opinions: Opinions, scored: Sequence[_Scored]) -> list[SystemMeanRow]:
-    """Return mean scores of systems beside what people think of them, the best first."""
-    there = np.where(opinions.rated, 0.0, np.nan)
-    people = there if opinions.people is None else opinions.people
-    mean, scores = system_means(people, np.stack([each.scores for each in scored]))
-    order = np.argsort(-mean, kind="stable") if opinions.people is not None else np.arange(len(mean))
+def _systems(systems: Sequence[str], evaluation: MetaEvaluation, scored: Sequence[Scored]) -> list[SystemMeanRow]:
+    """Return scores of systems beside what people think of them, the best first."""
+    judged = evaluation.people is not None
+    people = (
+        evaluation.people if evaluation.people is not None else np.where(np.isnan(evaluation.scores[0]), np.nan, 0.0)
+    )
+    mean, scores = system_means(people, evaluation.scores)
+    order = np.argsort(-mean, kind="stable") if judged else np.arange(len(mean))
     return [
         SystemMeanRow(
-            system=opinions.systems[place],
-            people=None if opinions.people is None else float(mean[place]),
+            system=systems[place],
+            people=float(mean[place]) if judged else None,
             metric=each.name,
             score=each.sign * float(scores[metric, place]),
         )

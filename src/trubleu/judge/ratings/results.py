@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from trubleu.judge.report import NoteRow, Row, RowsReport
+from trubleu.stats.meta_evaluation import TAUS
 from trubleu.stats.metric_tests import ACCURACY, CALIBRATED, PAIRWISE, SOFT, split_measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from trubleu.stats.metric_tests import Test
 
@@ -28,6 +32,7 @@ _MEASURES: Final = {
     ACCURACY: "acc_eq",
     SOFT: "soft pairwise accuracy",
     PAIRWISE: "pairwise accuracy",
+    **{name: f"τ {name.removeprefix('tau-')}" for name in TAUS},
 }
 _GROUPINGS: Final = {"pooled": "pooled", "item": "by item", "system": "by system"}
 
@@ -128,7 +133,10 @@ class AspectRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemMeanRow(Row):
-    """The mean rating of a system, or None, and its mean score by one metric, over the items rated for it."""
+    """The mean rating of a system, or None, and its mean score by one metric, over the items rated for it.
+
+    With official scores, these and the score of the system's corpus.
+    """
 
     system: str
     people: float | None
@@ -145,30 +153,34 @@ class RatingsSetting(Row):
     name
         What was judged: a set or a file.
     kind
-        ``ratings`` or ``rankings``.
+        ``ratings`` or ``rankings``; ``official`` where people only scored whole systems.
     systems, items, outputs, ratings, raters
         How many there are; ``outputs`` are those that somebody rated.
+    official
+        How many systems have official scores, which are compared with scores of whole corpora; None without them.
     aspects
         What was rated, with commas between; None where ratings have no aspect.
     segment_measure, system_measure
         The headlines; None where a level cannot be judged.
-    test, trials, seed
-        How metrics were compared.
+    test, system_test, trials, seed
+        How metrics were compared, at the segment and at the system level.
     resample, resamples, confidence
         What intervals draw, how often, and how much lies between their ends.
     """
 
     name: str
-    kind: Literal["ratings", "rankings"]
+    kind: Literal["ratings", "rankings", "official"]
     systems: int
     items: int
     outputs: int
     ratings: int
     raters: int
+    official: int | None = None
     aspects: str | None
     segment_measure: str | None
     system_measure: str | None
     test: Test
+    system_test: Test | None = None
     trials: int
     seed: int
     resample: str
@@ -208,6 +220,8 @@ class RatingsReport(RowsReport):
         Of the metrics that were computed.
     notes
         What a reader must know, one sentence each.
+    replicates
+        The headlines in all bootstrap replicates, by level and metric, for averages over sets.
     """
 
     kinds: ClassVar[Mapping[str, type[Any]]] = {
@@ -229,6 +243,11 @@ class RatingsReport(RowsReport):
     setting: RatingsSetting
     signatures: tuple[SignatureRow, ...]
     notes: tuple[str, ...]
+    replicates: Mapping[tuple[Level, str], NDArray[np.float64]] = field(default_factory=dict, compare=False, repr=False)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics, the best first."""
+        return tuple(row.metric for row in self.headline("segment") or self.headline("system"))
 
     def headline(self, level: Level) -> tuple[MeasureRow, ...]:
         """Return the rows by which metrics are compared, the best first; what is undefined comes last."""

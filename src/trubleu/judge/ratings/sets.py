@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from trubleu.errors import DataError, counted, some
 from trubleu.judge.ratings.results import LEVELS, Level, RatingsSetting, measure_title
 from trubleu.judge.report import NoteRow, Row, RowsReport, brief
+from trubleu.stats.bootstrap import ends_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.judge.ratings.results import RatingsReport
 
@@ -70,6 +73,22 @@ class RegretRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AverageRow(Row):
+    """The mean of one metric's values by one measure over so many sets, those in which it is defined.
+
+    The bootstrap interval draws each set by itself; None where a set has no replicates.
+    """
+
+    level: Level
+    measure: str
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    sets: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetsReport(RowsReport):
     """Metrics on many sets.
 
@@ -81,6 +100,8 @@ class SetsReport(RowsReport):
         The metrics, the smallest mean distance first.
     values
         Flat rows behind them.
+    averages
+        Of measures with values on several sets.
     notes
         What a reader must know, one sentence each.
     reports
@@ -90,6 +111,7 @@ class SetsReport(RowsReport):
     kinds: ClassVar[Mapping[str, type[Any]]] = {
         "regrets": RegretRow,
         "values": SetValueRow,
+        "averages": AverageRow,
         "settings": RatingsSetting,
         "notes": NoteRow,
     }
@@ -97,6 +119,7 @@ class SetsReport(RowsReport):
     verdict: str
     regrets: tuple[RegretRow, ...]
     values: tuple[SetValueRow, ...]
+    averages: tuple[AverageRow, ...]
     notes: tuple[str, ...]
     reports: Mapping[str, RatingsReport]
 
@@ -135,10 +158,10 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
     """
     if not reports:
         raise DataError("there are no sets to put side by side; give at least one")
-    metrics = [row.metric for row in next(iter(reports.values())).headline("segment")]
+    metrics = next(iter(reports.values())).metrics()
     values: list[SetValueRow] = []
     for name, report in reports.items():
-        own = {row.metric for row in report.headline("segment")}
+        own = {*report.metrics()}
         if own != set(metrics):
             raise DataError(
                 f"{name} was judged with {some(sorted(own))} and the first set with {some(sorted(metrics))}; "
@@ -171,6 +194,7 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
         verdict=_verdict(regrets, len(reports)),
         regrets=tuple(regrets),
         values=tuple(values),
+        averages=tuple(_averages(reports, values)),
         notes=(
             *_notes(reports, values),
             *(f"{metric} has no value on any set, so it is left out" for metric in metrics if metric not in defined),
@@ -191,6 +215,27 @@ def _regret(metric: str, values: Sequence[SetValueRow]) -> RegretRow:
         not_worse=sum(row.not_worse for row in rows),
         columns=len(rows),
     )
+
+
+def _averages(reports: Mapping[str, RatingsReport], values: Sequence[SetValueRow]) -> Iterator[AverageRow]:
+    """Yield the mean of each measure and metric over the sets that have a value, where there are several sets."""
+    found: dict[tuple[Level, str, str], list[SetValueRow]] = {}
+    for row in values:
+        if row.value is not None:
+            found.setdefault((row.level, row.measure, row.metric), []).append(row)
+    for (level, measure, metric), rows in found.items():
+        if len({row.set for row in values if (row.level, row.measure) == (level, measure)}) < 2:
+            continue
+        drawn = [reports[row.set].replicates.get((level, metric)) for row in rows]
+        # Sets of the same size have the same draws, which must not go together.
+        shuffled = [
+            np.random.default_rng(place).permutation(each) for place, each in enumerate(drawn) if each is not None
+        ]
+        whole = len(shuffled) == len(rows) and len({len(each) for each in shuffled}) == 1
+        means = np.mean(shuffled, axis=0) if whole else None
+        low, high, _ = ends_of(means, reports[rows[0].set].setting.confidence)
+        value = sum(row.value or 0.0 for row in rows) / len(rows)
+        yield AverageRow(level=level, measure=measure, metric=metric, value=value, low=low, high=high, sets=len(rows))
 
 
 def _verdict(regrets: Sequence[RegretRow], sets: int) -> str:
@@ -217,8 +262,10 @@ def _notes(reports: Mapping[str, RatingsReport], values: Sequence[SetValueRow]) 
     }
     notes = [f"{level} level: {title}" for level, title in named.items() if title]
     setting = next(iter(reports.values())).setting
+    by_level = {"segment": setting.test, "system": setting.system_test or setting.test}
+    tests = dict.fromkeys(by_level[level] for level, _ in measures)
     notes.append(
-        f"* best, or not significantly worse than the best ({setting.test}, two-sided, p < "
+        f"* best, or not significantly worse than the best ({' and '.join(tests)}, two-sided, p < "
         f"{1 - setting.confidence:.2g} after Holm's correction within a set and level)"
     )
     return notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from trubleu.metrics.matching import Credit, TextPairs
     from trubleu.text import Tokenizer
 
-Rule = Literal["plain", "earn", "nearest", "max"]
 
 SLICE_TEXTS: Final = 4_096
 """Texts whose n-grams are looked up together; all of their vectors are in memory at once."""
@@ -84,7 +83,7 @@ class SoftMatching:
     similarity: str
     shift: float
     unknown: float
-    rule: Rule
+    rule: str
     reference_length: str
     positive_lengths: bool = False
     release: bool = False

@@ -12,27 +12,19 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.metrics.base import (
-    AnyReferences,
-    check_choice,
-    check_order,
-    check_smoothing,
-    parse_kind,
-    smoothing_text,
-)
+from trubleu.metrics.base import check_order, check_smoothing, parse_kind, smoothing_text
 from trubleu.metrics.bleu import BleuParts, CountedBleu, Counts, bleu, brevity_penalty, smoothed_sentence_bleu
 from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.vectors import soft_vectors
 from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, parse_negative, settle_negative
 from trubleu.optional_deps import needed
-from trubleu.signature import Signature, number_text
+from trubleu.signature import number_text
 from trubleu.text import tokenizer
 from trubleu.vectors import Composed, as_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trubleu.metrics.bleu2vec.alignment import Rule
     from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource, VectorSource
@@ -51,15 +43,6 @@ ENOUGH_WORDS: Final = 20
 
 Unknown = str | float
 """A number, possibly as text, or ``composed``."""
-
-
-def check_effective_order(smoothing: str, effective_order: bool) -> None:
-    """Raise an error for ``effective_order`` with a smoothing that already leaves orders out."""
-    if effective_order and smoothing == LIN_OCH:
-        raise UsageError(
-            f"effective_order does not go with smoothing={LIN_OCH}, which leaves out orders without n-grams anyway; "
-            "leave it out, use another smoothing, or give it to other metrics only, as in bleu-4[effective_order=true]"
-        )
 
 
 def parse_similarity(similarity: str) -> tuple[str, float]:
@@ -260,8 +243,7 @@ class Bleu2Vec(CountedBleu):
         """Validate the options and open the vectors."""
         super().__post_init__()
         check_order(self.order)
-        check_choice("definition", self.definition, "bleu2vec")
-        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value, "bleu2vec")
+        self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
         self.negative, self.negative_floor = parse_negative(self.negative)
         kind, shift = parse_similarity(self.similarity)
         self.oov = parse_oov(self.oov)
@@ -271,7 +253,12 @@ class Bleu2Vec(CountedBleu):
         for option in fields(self) if release else ():
             if option.name not in RELEASE_OPTIONS and getattr(self, option.name) != option.default:
                 raise UsageError(f"definition=release2017 settles {option.name}; leave it out")
-        check_effective_order(self.smoothing, self.effective_order)
+        if self.effective_order and self.smoothing == LIN_OCH:
+            raise UsageError(
+                f"effective_order does not go with smoothing={LIN_OCH}, which leaves out orders without n-grams "
+                "anyway; leave it out, use another smoothing, or give it to other metrics only, "
+                "as in bleu-4[effective_order=true]"
+            )
         default: Spec = word_tokenize if release else "13a"
         self.tokenizer = tokenizer(default if self.tokenize is None else self.tokenize)
         self.matching = SoftMatching(
@@ -283,7 +270,7 @@ class Bleu2Vec(CountedBleu):
             shift=shift,
             unknown=UNKNOWN if isinstance(self.oov, str) else self.oov,
             rule="plain",
-            reference_length=check_choice("reference_length", self.reference_length),
+            reference_length=self.reference_length,
             release=release,
         )
 
@@ -366,30 +353,23 @@ class Bleu2Vec(CountedBleu):
             return smoothed_sentence_bleu(counts, first_smoothed=1, longer_reference=0.0)
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
+    def _signed_options(self) -> dict[str, object]:
         matching = self.matching
-        release = self.definition == "release2017"
-        shifted = f"shift[{number_text(matching.shift)}]"
-        common = self._signed(
-            references,
-            lowercase=matching.lowercase,
-            tok=matching.tokenizer.name,
-            vec=matching.vectors.source.name,
-            sim=None if release else shifted if matching.similarity == "shift" else matching.similarity,
-        )
-        if release:
-            return common.extended(**{"def": self.definition})
-        floor = f"floor[{number_text(self.negative_floor)}]"
-        return common.extended(
-            oov=self.oov,
-            eff=None if self.smoothing == LIN_OCH else self.effective_order,
-            smooth=smoothing_text(self.smoothing, self.smoothing_value),
-            reflen=matching.reference_length,
-            neg=floor if self.negative == "floor" else self.negative,
-            zero=ROUNDING,
-            **{"def": self.definition},
-        )
+        common = {"tok": matching.tokenizer.name, "vec": matching.vectors.source.name}
+        if self.definition == "release2017":
+            return {**common, "def": self.definition}
+        shifted, floor = f"shift[{number_text(matching.shift)}]", f"floor[{number_text(self.negative_floor)}]"
+        return {
+            **common,
+            "sim": shifted if matching.similarity == "shift" else matching.similarity,
+            "oov": self.oov,
+            "eff": None if self.smoothing == LIN_OCH else self.effective_order,
+            "smooth": smoothing_text(self.smoothing, self.smoothing_value),
+            "reflen": matching.reference_length,
+            "neg": floor if self.negative == "floor" else self.negative,
+            "zero": ROUNDING,
+            "def": self.definition,
+        }
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -413,9 +393,8 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
         super().__post_init__()
         if self.matching.similarity == "raw":
             raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
-        rule: Rule = check_choice("credit", self.credit)  # type: ignore[assignment]
-        check_choice("length_references", self.length_references)
-        self.matching = replace(self.matching, rule=rule, positive_lengths=self.length_references == "positive")
+        positive = self.length_references == "positive"
+        self.matching = replace(self.matching, rule=self.credit, positive_lengths=positive)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, signed weighted similarities and totals; zeros for a skipped segment."""
@@ -441,8 +420,10 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
         plain = f"{self.name.removeprefix('d')} with similarity={similarity}"
         return f"{plain} where there is one reference" if matching.rule == "max" else plain
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        own = super().signature(references)
-        pairs = {"credit": self.credit, "lenrefs": self.length_references, "nopos": self.no_positive}
-        return own.extended(**pairs, unrated=self.unrated_as)
+    def _signed_options(self) -> dict[str, object]:
+        return super()._signed_options() | {
+            "credit": self.credit,
+            "lenrefs": self.length_references,
+            "nopos": self.no_positive,
+            "unrated": self.unrated_as,
+        }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -11,7 +10,7 @@ import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import UsageError
-from trubleu.metrics.base import AnyReferences, FResult, check_number, check_share
+from trubleu.metrics.base import AnyReferences, FResult
 from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width, too_long
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
 from trubleu.native import kernels
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
 COLUMNS: Final = 6
@@ -74,7 +72,7 @@ class Meteor(TextMetric):
 
     uses_weights: ClassVar[bool] = False
 
-    name = "meteor"
+    name = family = "meteor"
 
     alpha: float = 0.9
     beta: float = 3.0
@@ -87,9 +85,6 @@ class Meteor(TextMetric):
     def __post_init__(self) -> None:
         """Validate the options, and open the stemmer and the WordNet."""
         super().__post_init__()
-        self.alpha = check_share("alpha", self.alpha)
-        self.gamma = check_share("gamma", self.gamma)
-        self.beta = check_number("beta", self.beta, "a number that is not below 0", lambda value: 0 <= value < math.inf)
         self.tokenizer = tokenizer(self.tokenize)
         self._stem = None if self.stemmer == "none" else Stemmer(self.stemmer, "METEOR's stemmer")
         self._wordnet = _wordnet(self.synonyms)
@@ -158,18 +153,15 @@ class Meteor(TextMetric):
         }
         return self._result(FResult, summed, len(statistics), references, **shares)
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature, which includes the stemmer's version and the WordNet."""
-        return self._signed(
-            references,
-            lowercase=self.lowercase,
-            tok=self.tokenizer.name,
-            alpha=self.alpha,
-            beta=self.beta,
-            gamma=self.gamma,
-            stem=self._stem.signature() if self._stem else "none",
-            syn=self._wordnet.name if self._wordnet else "none",
-        )
+    def _signed_options(self) -> dict[str, object]:
+        return {
+            "tok": self.tokenizer.name,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "gamma": self.gamma,
+            "stem": self._stem.signature() if self._stem else "none",
+            "syn": self._wordnet.name if self._wordnet else "none",
+        }
 
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:

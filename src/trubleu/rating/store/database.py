@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
-from sqlalchemy import bindparam, create_engine, event, inspect, select
+from sqlalchemy import Connection, Engine, Insert, Table, bindparam, create_engine, event, inspect, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -26,7 +26,6 @@ from trubleu.rating.store.schema import SCHEMA, meta, tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Engine, Insert, Table
 
 T = TypeVar("T")
 
@@ -55,8 +54,6 @@ class Store:
         The database as messages show it, without a password.
     secret
         That of the study, the key of all hashes in the tables.
-    version
-        The version of the tables that were found.
     readonly
         Whether `write` is refused: what is written to a copy would be lost.
 
@@ -77,7 +74,6 @@ class Store:
         self.name = name or (
             str(url.database) if self.dialect == "sqlite" else url.render_as_string(hide_password=True)
         )
-        self.version = SCHEMA
         self.readonly = False
         # SQLite allows one writer at a time and waits by sleeping in steps: threads queue up here instead.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
@@ -117,7 +113,7 @@ class Store:
 
     @classmethod
     def open(cls, url: str | URL, *, copy: bool = False) -> Store:
-        """Open a database that holds a study; the caller sets ``secret``, and migrates an older version.
+        """Open a database that holds a study; the caller sets ``secret``.
 
         Parameters
         ----------
@@ -130,7 +126,7 @@ class Store:
         Raises
         ------
         DataError
-            If there is no study in it, or one of a version that is not known.
+            If there is no study in it, or one with tables of another version.
         StoreError
             If the database cannot be used.
         """
@@ -145,10 +141,11 @@ class Store:
                 except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                     raise store._said(error) from error
         try:
-            store.version = store.read(store._check_version)
+            store.read(store._check_version)
         except BaseException:
             store.close()
             raise
+        store.readonly = copy
         return store
 
     def _make_tables(self, connection: Connection, fill: Callable[[Connection], object] | None) -> None:
@@ -161,18 +158,18 @@ class Store:
         # Otherwise PostgreSQL plans for empty tables until it analyses them by itself.
         connection.exec_driver_sql("ANALYZE")
 
-    def _check_version(self, connection: Connection) -> int:
+    def _check_version(self, connection: Connection) -> None:
         if not inspect(connection).has_table("meta"):
             raise DataError(f"{self.name} has no study; create one with trubleu rate new")
         found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
         if not isinstance(found, str) or not found.isdecimal():
             raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")
-        if not 1 <= int(found) <= SCHEMA:
-            remedy = "update TruBLEU" if int(found) > SCHEMA else "finish the study with the TruBLEU that made it"
+        if int(found) != SCHEMA:
+            older = "export its ratings with the TruBLEU that made it, and trubleu rate import them into a new study"
             raise DataError(
-                f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; {remedy}"
+                f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; "
+                f"{older if int(found) < SCHEMA else 'update TruBLEU'}"
             )
-        return int(found)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a read-only function in one transaction, and return its result.

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from trubleu.rating.items import Item
 from trubleu.rating.store.schema import MODEL, assignments, items, log, raters, ratings
@@ -15,8 +15,6 @@ from trubleu.rating.store.updates import ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +194,12 @@ def stored_items(connection: Connection) -> list[StoredItem]:
     ]
 
 
+_RATING = (
+    "part", "question", "rater", "excluded", "score", "counted", "answered_at", "milliseconds", "client_milliseconds",
+    "flipped",
+)  # fmt: skip
+
+
 def table(connection: Connection) -> list[RatingRow]:
     """Return all current scores, ordered by item, rater and text."""
     stored = stored_items(connection)
@@ -208,19 +212,10 @@ def table(connection: Connection) -> list[RatingRow]:
     )
     rows = [
         RatingRow(
-            by_id[row.item],
-            row.part,
-            row.question,
-            row.rater,
-            row.label or f"rater {row.rater}",
-            row.excluded,
-            row.score,
-            row.counted,
-            row.answered_at,
-            row.milliseconds,
-            row.client_milliseconds,
-            row.flipped,
-            row.entry == MODEL,
+            item=by_id[row.item],
+            rater_name=row.label or f"rater {row.rater}",
+            model=row.entry == MODEL,
+            **{name: getattr(row, name) for name in _RATING},
         )
         for row in connection.execute(given)
     ]

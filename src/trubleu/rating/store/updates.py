@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Connection, Row, Table, bindparam, select
 
 from trubleu.rating.secret import mac
 from trubleu.rating.store.database import secret_of
@@ -12,8 +12,6 @@ from trubleu.rating.store.schema import assignments, items, log, raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection, Row, Table
 
     Setter: TypeAlias = Callable[..., None]
 

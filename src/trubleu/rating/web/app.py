@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from starlette.exceptions import HTTPException
@@ -22,7 +22,6 @@ from trubleu.style import TOKENS
 if TYPE_CHECKING:
     import os
 
-    from fastapi import Response
     from starlette.types import Scope
 
     from trubleu.rating.study import Study

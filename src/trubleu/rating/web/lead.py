@@ -15,19 +15,17 @@ from sqlalchemy import func, select
 
 from trubleu.errors import TrubleuWarning
 from trubleu.rating.config import Prolific
-from trubleu.rating.export import export_study
+from trubleu.rating.export import What, export_study
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
-from trubleu.rating.summary import disputed_texts, summary
+from trubleu.rating.summary import Summary, disputed_texts, summary
 from trubleu.rating.web.rater import Csrf, TheSite, pages
 from trubleu.rating.web.security import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from trubleu.rating.export import What
     from trubleu.rating.store.queries import RatingRow
-    from trubleu.rating.summary import Summary
     from trubleu.rating.web.site import Site
 
 router = APIRouter(default_response_class=HTMLResponse)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import threading
-import urllib.request
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import select
+import httpx
+from sqlalchemy import Connection, select
 
 from trubleu.rating.store.database import get_meta, lock_study, put_meta
 from trubleu.rating.store.schema import items
 from trubleu.rating.web.security import log
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from trubleu.rating.study import Study
 
 _TOLD: Final = "told"  # setting: the ratings per item at the last notification
@@ -59,14 +56,12 @@ def _tell(study: Study, told: str) -> None:
     facts = {"study": study.config.title, "folder": str(study.folder), "state": "complete"}
     try:
         if told.startswith(("https://", "http://")):
-            data = json.dumps(facts).encode()
-            request = urllib.request.Request(told, data, {"content-type": "application/json"})  # noqa: S310 - http(s) only
-            urllib.request.urlopen(request, timeout=_SECONDS).close()  # noqa: S310
+            httpx.post(told, json=facts, timeout=_SECONDS, follow_redirects=True).raise_for_status()
         else:
             subprocess.run(  # noqa: S603 - the lead's own command, without a shell
                 [*shlex.split(told), str(study.folder)], check=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
             )
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError, httpx.HTTPError, httpx.InvalidURL) as error:
         log.error("the study is complete, but on_complete failed: %s", error)
     else:
         log.info("the study is complete, and on_complete was told")

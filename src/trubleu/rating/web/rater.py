@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
@@ -13,15 +13,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.raters import has_ended
-from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
+from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, Outcome, Task, TooEarlyError, standing
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
 from trubleu.rating.web.security import POLICY, Refusal, log, not_saved, same
 from trubleu.rating.web.site import Session, Site, came_from, site_of
-
-if TYPE_CHECKING:
-    from trubleu.rating.scheduler import Outcome, Task
 
 _LONGEST_TIME: Final = 2**53 - 1
 _LARGEST_NUMBER: Final = 2**63 - 1

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import Request  # noqa: TC002 - FastAPI looks at the annotation
+from fastapi import Request, Response  # noqa: TC002 - FastAPI looks at the annotation
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from trubleu.rating.config import Prolific, check_url
-from trubleu.rating.raters import token_hash
+from trubleu.rating.raters import Rater, token_hash
 from trubleu.rating.secret import mac
 from trubleu.rating.store.database import get_meta, put_meta
 from trubleu.rating.store.schema import items as items_table
@@ -30,10 +30,6 @@ from trubleu.style import TOKENS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fastapi import Response
-    from sqlalchemy import Connection
-
-    from trubleu.rating.raters import Rater
     from trubleu.rating.study import Study
     from trubleu.rating.summary import Summary
 

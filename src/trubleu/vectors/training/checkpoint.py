@@ -1,18 +1,16 @@
-"""Checkpoints of a training run: a folder beside the store that it will become.
+"""Checkpoints of a training run: a cache in a folder beside the store that it will become.
 
 ::
 
     V.training/
-        vocabulary    words, and n-grams as pairs; checksums of the numbered corpus
         order-N.ids   the corpus as numbers of n-grams of N words
         …             parts of a count that is running (`trubleu.vectors.training.counts`)
-        model-N.done  vectors of a finished model
-        checkpoint    options, hashes of the corpus, the training state, and the two matrices
+        *.result      entries of the cache
         lock          held by the process that writes here
 
-`vocabulary`, `model-N.done` and `checkpoint` are files of `trubleu.files.arrays`, written atomically. They are sealed
-with the key of `trubleu.execution.cache`, and contain a hash of the corpus and options, so files of different runs
-cannot be confused. Training can be resumed once `checkpoint` exists.
+The entries (`trubleu.execution.cache.Entries`) are the vocabulary, which vouches for the numbers; the vectors of each
+finished model; and the state of the model in training, replaced after every epoch. They are named by a hash of the
+corpus, the options and the code, so nothing of another training is ever used. What is damaged is made again.
 """
 
 from __future__ import annotations
@@ -21,59 +19,50 @@ import math
 import os
 import shutil
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
+from trubleu.execution.cache import SUFFIX, Entries
+from trubleu.execution.serialization import typed
 from trubleu.files import paths
-from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.writer import LOCK, locked
-from trubleu.native import MAX_ORDER
-from trubleu.vectors.training.counts import Level, Vocabulary
-from trubleu.vectors.training.model import new_rows
-from trubleu.vectors.training.number_files import MappedNumbers, Parts
+from trubleu.vectors.training.counts import Level, Parts, Vocabulary
+from trubleu.vectors.training.model import matrix_rows, new_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.execution.cache import Cache
     from trubleu.files.paths import PathLike
-    from trubleu.vectors.training.model import Rows
+    from trubleu.vectors.training.model import Material, Rows
     from trubleu.vectors.training.options import TrainingOptions
 
-KIND: Final = Kind(
-    magic=b"\x89TBT\r\n\x1a\n",
-    version=3,
-    name="part of a training of vectors",
-    remedy="remove its folder and train again",
-)
-
+    Array = Callable[[str], NDArray[Any]]
 
 _NUMBERS: Final = 1 << 22  # numbers per batch
+_COLUMNS: Final = ("counts", "firsts", "seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The progress of a training run.
+    """The progress of a model.
 
     Attributes
     ----------
-    model
-        Which model it is at; in mode separate there is one for each order.
     epoch, block
-        Which epoch of that model, and which part of the corpus comes next.
+        Which epoch it is at, and which part of the corpus comes next.
     pairs, loss
         Pairs trained in this epoch so far, and the sum of their losses.
     losses
-        The mean loss of each epoch that is over, model after model.
+        The mean loss of each epoch that is over.
     """
 
-    model: int = 0
     epoch: int = 0
     block: int = 0
     pairs: int = 0
@@ -82,12 +71,16 @@ class State:
 
     def after_epoch(self) -> State:
         """Return the state at the beginning of the next epoch."""
-        losses = (*self.losses, self.loss / self.pairs)
-        return State(model=self.model, epoch=self.epoch + 1, losses=losses)
+        return State(epoch=self.epoch + 1, losses=(*self.losses, self.loss / self.pairs))
 
-    def after_model(self) -> State:
-        """Return the state at the beginning of the next model."""
-        return replace(self, model=self.model + 1, epoch=0)
+
+class Finished(NamedTuple):
+    """A finished model."""
+
+    vectors: Rows
+    """One row for each n-gram."""
+    losses: tuple[float, ...]
+    """The mean loss of each epoch."""
 
 
 class Folder:
@@ -105,19 +98,16 @@ class Folder:
     path
         Where it is.
     training
-        What tells the training from another; the checkpoint has it.
+        What tells the training from another: its options and corpus.
     """
 
     def __init__(self, out: PathLike, cache: Cache) -> None:
         # Its files are memory-mapped, so it is local even if the store is remote.
         self.path = Path(f"{paths.base_name(out) if paths.is_remote(out) else os.fspath(out)}.training")
-        self._kind = replace(KIND, remedy=f"remove the folder {self.path} and train again")
-        self._checkpoint = self.path / "checkpoint"
-        self._vocabulary = self.path / "vocabulary"
+        self.training: tuple[object, ...] = ()
         self._cache = cache
-        self._key: bytes | None = None
-        self.training = ""
         self._resume = False
+        self._made: Entries | None = None
 
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
@@ -131,7 +121,7 @@ class Folder:
             If another process writes there, or nobody may.
         """
         self._resume = resume
-        if resume and not self._checkpoint.exists():
+        if resume and not self._holds_entries():
             raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
         try:
             self.path.mkdir(exist_ok=True)
@@ -139,17 +129,6 @@ class Folder:
             raise DataError(f"the folder {self.path} cannot be created: {error.strerror or error}") from error
         with locked(self.path):
             yield
-
-    @property
-    def key(self) -> bytes:
-        """The key that seals all files."""
-        if self._key is None:
-            self._key = self._cache.key(self.path, resume=self._resume)
-        return self._key
-
-    def parts(self) -> Parts:
-        """Return the parts of a count, as workers find them."""
-        return Parts(str(self.path.absolute()), self.key)
 
     def begin(self) -> None:
         """Remove the files of an earlier run that has no checkpoint.
@@ -161,16 +140,13 @@ class Folder:
         DataError
             If the folder cannot be emptied.
         """
-        if self._checkpoint.exists() and not self._cache.anew:
+        if self._holds_entries() and not self._cache.anew:
             raise UsageError(
                 f"{self.path} holds a training that was not finished; continue it with --resume, or remove that folder"
             )
         try:
-            self._checkpoint.unlink(missing_ok=True)  # first, as it validates the others
-            for path in self.path.iterdir():
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                elif path.name != LOCK:
+            for path in sorted(self.path.iterdir(), key=lambda path: path.suffix != SUFFIX):  # entries first
+                if path.name != LOCK:
                     path.unlink()
         except OSError as error:
             raise DataError(f"the folder {self.path} cannot be emptied: {error.strerror or error}") from error
@@ -179,246 +155,113 @@ class Folder:
         """Remove the folder and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
 
+    def parts(self) -> Parts:
+        """Return the parts of a count, as workers find them."""
+        return Parts(self._entries.folder, self._entries.key)
+
     def numbers(self, order: int) -> Path:
         """Return the file with the corpus as n-grams of this length."""
         return self.path / f"order-{order}.ids"
 
-    def map_numbers(self, order: int) -> MappedNumbers:
-        """Memory-map the corpus as n-grams of this length.
-
-        Raises
-        ------
-        DataError
-            If the file is not there, or is not what was written.
-        """
-        file = self._open(self._vocabulary)
-        path = self.numbers(order)
-        try:
-            mapped = MappedNumbers(path)
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path} cannot be read; {self._kind.remedy}") from error
-        fits = len(mapped.numbers) == file.header.get("places")
-        with _fields(file):
-            checksum = file.header["checksums"][str(order)]
-        if not fits or mapped.checksum() != checksum:
-            what = "its checksum" if fits else "its size"
-            raise DataError(f"{path} was altered or damaged ({what} does not fit); {self._kind.remedy}")
-        return mapped
-
-    def write_vocabulary(self, vocabulary: Vocabulary, levels: Sequence[Level], checksums: Mapping[int, str]) -> None:
-        """Write the vocabulary, once for all epochs, with the checksums of the trained orders."""
-        arrays: dict[str, Any] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
+    def write_counts(self, vocabulary: Vocabulary, levels: Sequence[Level], options: TrainingOptions) -> None:
+        """Write what was counted, once for all epochs, and remove the numbers of orders that are not trained."""
+        arrays: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
         for level in levels:
-            arrays |= {
-                f"counts-{level.order}": level.counts,
-                f"firsts-{level.order}": level.firsts,
-                f"seconds-{level.order}": level.seconds,
-            }
-        size = self.numbers(len(levels)).stat().st_size
-        header = {
-            "orders": len(levels),
-            "total": vocabulary.total,
-            "places": size // np.dtype(np.uint32).itemsize,
-            "checksums": {str(order): checksum for order, checksum in checksums.items()},
-        }
-        self._write(self._vocabulary, header, arrays)
+            arrays |= {f"{name}-{level.order}": getattr(level, name) for name in _COLUMNS}
+        files = [self.numbers(order).name for order in options.orders]
+        self._entries.put(["counts", *self.training], {"total": vocabulary.total}, arrays, files)
+        for level in levels:
+            if level.order not in options.orders:
+                self.numbers(level.order).unlink(missing_ok=True)
 
-    def tidy(self, orders: Sequence[int]) -> None:
-        """Remove files only needed for counting, once there is a checkpoint; ``orders`` are the trained ones."""
-        kept = {self._vocabulary, self._checkpoint, self.path / LOCK, *(self.numbers(order) for order in orders)}
-        for path in self.path.iterdir():
-            if path not in kept:
-                path.unlink(missing_ok=True)
-
-    def read_vocabulary(self) -> tuple[Vocabulary, list[Level]]:
-        """Read what `write_vocabulary` wrote.
+    def read_counts(self, options: TrainingOptions) -> tuple[Vocabulary, list[Level]]:
+        """Read what `write_counts` wrote.
 
         Raises
         ------
-        DataError
-            If it is not what was written.
+        UsageError
+            If there is none of this training, or it is damaged.
         """
-        file = self._open(self._vocabulary)
-        levels: list[Level] = []
-        with _fields(file):
-            for order in range(1, _whole(file.header["orders"], MAX_ORDER) + 1):
-                names = (("counts", "<u8"), ("firsts", "<u4"), ("seconds", "<u4"))
-                level = Level(order=order, **{name: _array(file, f"{name}-{order}", dtype) for name, dtype in names})
+
+        def unpack(header: dict[str, Any], array: Array) -> tuple[Vocabulary, list[Level]]:
+            levels: list[Level] = []
+            for order in range(1, options.orders[-1] + 1):
+                level = Level(order=order, **{name: array(f"{name}-{order}") for name in _COLUMNS})
                 level.check(len(levels[-1].counts) if levels else 0)
                 levels.append(level)
-            heap, begins = _array(file, "heap", "|u1"), _array(file, "begins", "<u8")
-            vocabulary = Vocabulary(heap=heap, begins=begins, total=_whole(file.header["total"]))
+            vocabulary = Vocabulary(heap=array("heap"), begins=array("begins"), total=header["total"])
             vocabulary.check(len(levels[0].counts))
-        return vocabulary, levels
+            return vocabulary, levels
 
-    def write_finished(self, model: int, vectors: Rows) -> None:
-        """Write the vectors of a finished model."""
-        self._write(self._finished(model), {"rows": len(vectors)}, {"vectors": vectors.reshape(-1)})
+        found = self._entries.find(["counts", *self.training], unpack)
+        if found is None:
+            raise UsageError(
+                f"{self.path} holds no training of this text with these options, this version of TruBLEU and this key, "
+                "or it is damaged; continue with the same, or begin again with --no-cache"
+            )
+        return found
 
-    def read_finished(self, model: int, rows: int, dimensions: int) -> Rows:
-        """Read what `write_finished` wrote.
+    def write_model(self, model: int, finished: Finished) -> None:
+        """Write a finished model."""
+        arrays = {"vectors": finished.vectors.reshape(-1)}
+        self._entries.put(["model", model, *self.training], {"losses": finished.losses}, arrays)
 
-        Raises
-        ------
-        DataError
-            If it is not what was written.
-        """
-        file = self._open(self._finished(model))
-        with _fields(file):
-            return _finite(_array(file, "vectors", "<f4")).reshape(rows, dimensions)
+    def read_model(self, model: int, rows: int, options: TrainingOptions) -> Finished | None:
+        """Read a finished model; None if it is not finished, or damaged."""
 
-    def write(
-        self, options: TrainingOptions, corpus: Sequence[tuple[str, str]], state: State, matrices: Sequence[Rows] = ()
-    ) -> None:
-        """Write the checkpoint, atomically replacing the previous one.
+        def unpack(header: dict[str, Any], array: Array) -> Finished:
+            losses: tuple[float, ...] = typed(tuple[float, ...], header["losses"])
+            return Finished(_matrix(array("vectors"), rows, options.dim), losses)
+
+        return self._entries.find(["model", model, *self.training], unpack)
+
+    def write_state(self, model: int, state: State, matrices: tuple[Rows, Rows]) -> None:
+        """Write the state of the model in training, atomically replacing the one before.
 
         Raises
         ------
         DataError
             If it cannot be written, for instance because the disk is full; the one before stays.
         """
-        header = {"options": options.to_dict(), "corpus": corpus, "state": asdict(state)}
         arrays = {f"matrix-{number}": matrix.reshape(-1) for number, matrix in enumerate(matrices)}
-        self._write(self._checkpoint, header, arrays)
+        self._entries.put(["state", *self.training], {"model": model, "state": asdict(state)}, arrays)
 
-    def check_options(self, options: TrainingOptions) -> None:
-        """Raise an error when resuming with other options than those of the checkpoint.
-
-        Raises
-        ------
-        UsageError
-            If one differs, which is named.
-        DataError
-            If the checkpoint is not what was written.
-        """
-        file = self._open(self._checkpoint)
-        with _fields(file):
-            before = {**file.header["options"]}
-        for name, value in options.to_dict().items():
-            if name == "tokenizer" and value != before.get(name):  # its name does not differ, or that was said
-                raise DataError(
-                    f"{self.path} was made with the tokenizer {before.get(name)}, which is {value} now; "
-                    f"{self._kind.remedy}"
-                )
-            if value != before.get(name):
-                raise UsageError(
-                    f"--{name.replace('_', '-')} is {value}, but {self.path} was made with {before.get(name)}; "
-                    "continue with the same options"
-                )
-
-    def read(
-        self, options: TrainingOptions, corpus: Sequence[tuple[str, str]]
+    def read_state(
+        self, model: int, material: Material, options: TrainingOptions
     ) -> tuple[State, tuple[Rows, Rows] | None]:
-        """Read the checkpoint of a run with these options and the same corpus, according to `fingerprints`.
+        """Read the state of a model: its beginning, without matrices, if none was written, or it is damaged."""
 
-        Raises
-        ------
-        UsageError
-            If it was made from another corpus.
-        DataError
-            If it is not what was written.
-        """
-        file = self._open(self._checkpoint)
-        with _fields(file):
-            known = [(str(name), str(content)) for name, content in file.header["corpus"]]
-        if known != [*corpus]:
-            names = ", ".join(name for name, _ in known)
-            raise UsageError(f"{self.path} was made from other text; continue with the same files, unchanged: {names}")
-        with _fields(file):
-            state = _state(file.header["state"], options)
-            if not file.lengths:
-                return state, None
-            matrices = []
-            for number in range(2):
-                flat = _finite(_array(file, f"matrix-{number}", "<f4"))
-                stride = new_rows(1, options.dim).shape[1]
-                matrix = new_rows(len(flat) // stride, options.dim)
-                matrix.reshape(-1)[:] = flat
-                matrices.append(matrix)
-        return state, (matrices[0], matrices[1])
+        def unpack(header: dict[str, Any], array: Array) -> tuple[State, tuple[Rows, Rows]]:
+            state: State = typed(State, header["state"])
+            numbers = (state.loss, *state.losses)
+            if header["model"] != model or state.epoch >= options.epochs or state.block > material.blocks:
+                raise ValueError("it is the state of something else")
+            if len(state.losses) != state.epoch or not all(map(math.isfinite, numbers)):
+                raise ValueError("its losses cannot be")
+            rows = matrix_rows(material, options)
+            stride = new_rows(1, options.dim).shape[1]
+            matrices = new_rows(rows[0], options.dim), new_rows(rows[1], options.dim)
+            for number, matrix in enumerate(matrices):
+                matrix[:] = _matrix(array(f"matrix-{number}"), len(matrix), stride)
+            return state, matrices
 
-    def check_fits(
-        self, state: State, matrices: tuple[Rows, Rows] | None, models: Sequence[tuple[int, int, int]]
-    ) -> None:
-        """Raise an error for a checkpoint whose state or matrices do not fit these models.
+        return self._entries.find(["state", *self.training], unpack) or (State(), None)
 
-        Parameters
-        ----------
-        state, matrices
-            What `read` returned.
-        models
-            How many rows both matrices of each have, and how many blocks its corpus.
+    @property
+    def _entries(self) -> Entries:
+        if self._made is None:
+            self._made = Entries(str(self.path.absolute()), self._cache.key(self.path, resume=self._resume))
+        return self._made
 
-        Raises
-        ------
-        DataError
-            If they are not.
-        """
-        *rows, blocks = models[state.model] if state.model < len(models) else (0, 0, 0)
-        if state.block > blocks or (matrices is not None and [len(each) for each in matrices] != rows):
-            raise DataError(
-                f"{self._checkpoint} was altered or damaged (its matrices do not fit the vocabulary); "
-                f"{self._kind.remedy}"
-            )
-
-    def _write(self, path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        own = {"part": path.name, "training": self.training}
-        write_arrays(path, KIND, {**own, **header}, arrays, key=self.key)
-
-    def _open(self, path: Path) -> ArrayFile:
-        if not path.exists():
-            raise DataError(f"{path} is missing; {self._kind.remedy}")
-        file = ArrayFile(path, self._kind, key=self.key)
-        if path == self._checkpoint:
-            self.training = str(file.header.get("training"))
-        if (file.header.get("part"), file.header.get("training")) != (path.name, self.training):
-            raise file.altered("it is of another training")
-        return file
-
-    def _finished(self, model: int) -> Path:
-        return self.path / f"model-{model}.done"
+    def _holds_entries(self) -> bool:
+        return any(self.path.glob(f"*{SUFFIX}"))
 
 
-@contextmanager
-def _fields(file: ArrayFile) -> Iterator[None]:
-    """Raise an error for a sealed file with unexpected fields."""
-    try:
-        yield
-    except DataError:
-        raise
-    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
-        raise file.altered("it has fields that cannot be") from None
-
-
-def _whole(found: Any, most: float = math.inf) -> int:
-    if type(found) is not int or not 0 <= found <= most:
-        raise ValueError
-    return found
-
-
-def _array(file: ArrayFile, name: str, dtype: str) -> NDArray[Any]:
-    if file.dtype(name) != dtype:
-        raise ValueError
-    return file.array(name)
-
-
-def _finite(numbers: NDArray[Any]) -> NDArray[Any]:
+def _matrix(numbers: NDArray[Any], rows: int, columns: int) -> Rows:
+    """Return numbers as a matrix; they must be finite."""
+    if numbers.dtype != np.float32:
+        raise TypeError("its numbers are of another type")
     for first in range(0, len(numbers), _NUMBERS):
         if not np.isfinite(numbers[first : first + _NUMBERS]).all():
-            raise ValueError
-    return numbers
-
-
-def _state(found: Mapping[str, Any], options: TrainingOptions) -> State:
-    models = 1 if options.mode == "joint" else len(options.orders)
-    losses = tuple(found["losses"])
-    if not all(type(each) is float and math.isfinite(each) for each in (found["loss"], *losses)):
-        raise ValueError
-    return State(
-        model=_whole(found["model"], models),
-        epoch=_whole(found["epoch"], options.epochs),
-        block=_whole(found["block"]),
-        pairs=_whole(found["pairs"]),
-        loss=found["loss"],
-        losses=losses,
-    )
+            raise ValueError("its numbers are not finite")
+    return numbers.reshape(rows, columns)

@@ -2,7 +2,7 @@
 
 Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
 number of the n-gram that begins at each place, if it is frequent enough. Workers write parts into the folder of the
-training; a count that was interrupted starts again.
+training, which must have the same path on all of them; a count that was interrupted starts again.
 
 The corpus is split into ranges of lines that are read independently (see `trubleu.files.ranges`). A compressed file is
 one range, since it can only be read from its start, and so is a pipe.
@@ -21,8 +21,10 @@ to a further pass, so counts are exact for any size of text. In the end all pair
 from __future__ import annotations
 
 import hashlib
+import mmap
+import platform
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -30,24 +32,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.errors import BadPartitionsError, DataError, some
-from trubleu.execution.base import SHOWN
+from trubleu.errors import BadPartitionsError, DataError, UsageError, some
+from trubleu.execution.base import SHOWN, mapped
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
+from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.paths import is_standard, name_of
-from trubleu.files.ranges import SourceFile, Span, mapped_here, surveyed
+from trubleu.files.ranges import SourceFile, Span, surveyed
+from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.text import tokenizer
-from trubleu.vectors.training.number_files import (
-    NO_ENTRY,
-    SENTENCE_END,
-    MappedNumbers,
-    chunks,
-    writing,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,10 +53,125 @@ if TYPE_CHECKING:
     from trubleu.progress import Bars, Progress
     from trubleu.text import Tokenizer
     from trubleu.vectors.training.checkpoint import Folder
-    from trubleu.vectors.training.number_files import Numbers, Parts
     from trubleu.vectors.training.options import TrainingOptions
 
     Counts = NDArray[np.uint64]
+    Numbers = NDArray[np.uint32]
+
+NO_ENTRY: Final = 2**32 - 2
+"""Marks a position where no frequent n-gram begins."""
+
+SENTENCE_END: Final = 2**32 - 1
+"""Follows the last word of each sentence."""
+
+PART: Final = Kind(magic=b"TBcount\n", version=2, name="part of a count", remedy="train again")
+
+_CHUNK: Final = 1 << 22  # numbers per chunk
+
+
+class MappedNumbers:
+    """A memory-mapped file of numbers.
+
+    Attributes
+    ----------
+    numbers
+        What it holds.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as stream:
+            self._memory = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        self.numbers: Numbers = np.frombuffer(self._memory, np.uint32)
+
+    def release(self) -> None:
+        """Release the memory of pages already read; the file stays mapped."""
+        if hasattr(mmap, "MADV_DONTNEED"):  # not available on Windows
+            self._memory.madvise(mmap.MADV_DONTNEED)
+
+
+def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int = 0) -> Iterator[Numbers]:
+    """Yield numbers of a file in chunks, each followed by up to ``overlap`` numbers of the next.
+
+    Parameters
+    ----------
+    path
+        The file.
+    first, count
+        Which numbers; all that follow if there is no count.
+    overlap
+        How many of the next chunk's come with each.
+    """
+    if path.stat().st_size == 0:
+        return
+    file = MappedNumbers(path)
+    end = len(file.numbers) if count is None else first + count
+    for begin in range(first, end, _CHUNK):
+        yield np.array(file.numbers[begin : min(begin + _CHUNK, end) + overlap])
+        file.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a count in the folder of a training run, as workers find it.
+
+    Attributes
+    ----------
+    folder
+        Where they are.
+    key
+        Seals them.
+    """
+
+    folder: str
+    key: bytes = field(repr=False)
+
+    def check_reachable(self) -> None:
+        """Raise an error if the folder is not reachable from this machine.
+
+        Raises
+        ------
+        UsageError
+            If it is not there, which is so on every partition.
+        """
+        if not Path(self.folder).is_dir():
+            raise UsageError(
+                f"the folder {self.folder} is not there on {platform.node()}; put the store where all workers find it "
+                "under the same path"
+            )
+
+    def path(self, name: str) -> Path:
+        """Return the path of a part."""
+        return Path(self.folder, name)
+
+    def numbers(self, name: str) -> Path:
+        """Return the file of numbers beside a part."""
+        return Path(self.folder, f"{name}.ids")
+
+    def open(self, name: str) -> ArrayFile:
+        """Open a part.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read.
+        """
+        return ArrayFile(self.path(name), PART, key=self.key)
+
+    def write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write a part.
+
+        Raises
+        ------
+        DataError
+            If it cannot be written.
+        """
+        write_arrays(self.path(name), PART, {}, arrays, key=self.key)
+
+    def remove(self, *kinds: str) -> None:
+        """Remove the parts whose names begin with one of these words."""
+        for kind in kinds:
+            for part in Path(self.folder).glob(f"{kind}*"):
+                part.unlink(missing_ok=True)
 
 
 RANGE: Final = 1 << 25
@@ -96,10 +208,9 @@ def text_ranges(paths: Sequence[PathLike], engine: Engine | None = None) -> list
     DataError
         If a file cannot be read.
     """
-    mapped = mapped_here if engine is None else lambda _stage, function, things: engine.map(function, things)
     given = [(path, comes_once(path)) for path in paths]
     files = [SourceFile(file_paths.absolute(path), name_of(path)) for path, once in given if not once]
-    found = iter(surveyed(files, mapped))
+    found = iter(surveyed(files, lambda _stage, function, things: mapped(engine, function, things)))
     ranges: list[TextRange] = []
     for path, once in given:
         if once:
@@ -156,7 +267,8 @@ class Vocabulary:
     def check(self, words: int) -> None:
         """Raise ValueError unless there are so many words, one after the other."""
         ends_fit = len(self.begins) == words + 1 and self.begins[0] == 0 and self.begins[-1] == len(self.heap)
-        if not ends_fit or (self.begins[1:] < self.begins[:-1]).any() or type(self.total) is not int:
+        types_fit = [self.heap.dtype, self.begins.dtype] == [np.uint8, np.uint64] and type(self.total) is int
+        if not ends_fit or not types_fit or (self.begins[1:] < self.begins[:-1]).any() or self.total < 0:
             raise ValueError("its words do not follow each other")
         self.words()
 
@@ -186,6 +298,8 @@ class Level:
 
     def check(self, below: int) -> None:
         """Raise ValueError unless all are pairs of so many (n−1)-grams, or words."""
+        if [self.counts.dtype, self.firsts.dtype, self.seconds.dtype] != [np.uint64, np.uint32, np.uint32]:
+            raise TypeError("its numbers are of other types")
         for pairs in (self.firsts, self.seconds):
             if len(pairs) != (len(self.counts) if self.order > 1 else 0) or (pairs >= below).any():
                 raise ValueError("its n-grams are not those of the order below")
@@ -257,11 +371,11 @@ class ReadWords:
         self.parts.check_reachable()
         part, counter, how = words_part(text.number), kernels.WordCounter(), tokenizer(self.tokenize)
         content, size = hashlib.blake2b(digest_size=32), 0
-        with writing(self.parts.numbers(part)) as write:
+        with atomic_writer(self.parts.numbers(part), "wb") as stream:
             for lines in text.span.lines(content.update):
                 for first in range(0, len(lines), _LINES):
                     numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
-                    write(numbers)
+                    stream.write(numbers.data)
                     size += len(numbers)
                     if self.tell is not None:
                         self.tell(len(numbers))
@@ -294,13 +408,12 @@ def read_ranges(
         If some of several cannot be.
     """
     found: dict[int, WordsRead] = {}
-    for where, some_of in _shared_out(ranges, engine):
-        in_process = isinstance(where, InThisProcess)
-        work = ReadWords(parts, options.tokenize, options.lowercase, tell if in_process else None)
-        for text, read in _mapped(where, work, some_of, ranges):
-            found[text.number] = read
-            if not in_process:
-                tell(read.size)
+    for here, text, read in _each_range(
+        ranges, engine, lambda here: ReadWords(parts, options.tokenize, options.lowercase, tell if here else None)
+    ):
+        found[text.number] = read
+        if not here:
+            tell(read.size)
     return [found[text.number] for text in ranges]
 
 
@@ -313,26 +426,23 @@ def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Progress) -> 
         As in `read_ranges`.
     """
     found: dict[int, str] = {}
-    for where, some_of in _shared_out(ranges, engine):
-        for text, content in _mapped(where, _digest, some_of, ranges):
-            found[text.number] = content
-            tell(1)
+    for _, text, content in _each_range(ranges, engine, lambda _here: _digest):
+        found[text.number] = content
+        tell(1)
     return [found[text.number] for text in ranges]
 
 
-def _shared_out(ranges: Sequence[TextRange], engine: Engine) -> list[tuple[Engine, list[TextRange]]]:
-    """Return engines with their ranges: pipes are read in this process, and first."""
-    here = [text for text in ranges if text.comes_once]
-    return [(InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])]
-
-
-def _mapped(
-    engine: Engine, work: Callable[[TextRange, None], Any], some_of: Sequence[TextRange], ranges: Sequence[TextRange]
-) -> Iterator[tuple[TextRange, Any]]:
-    try:
-        yield from engine.map(work, some_of)
-    except BadPartitionsError as error:
-        raise _by_file(error, ranges) from error
+def _each_range(
+    ranges: Sequence[TextRange], engine: Engine, work: Callable[[bool], Callable[[TextRange, None], Any]]
+) -> Iterator[tuple[bool, TextRange, Any]]:
+    """Yield whether a range was worked on in this process, the range and the result; pipes are, and first."""
+    for where, once in ((InThisProcess(), True), (engine, False)):
+        here = isinstance(where, InThisProcess)
+        try:
+            for text, found in where.map(work(here), [text for text in ranges if text.comes_once == once]):
+                yield here, text, found
+        except BadPartitionsError as error:
+            raise _by_file(error, ranges) from error
 
 
 def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
@@ -380,7 +490,7 @@ def merge_words(parts: Parts, ranges: int, target: Path, least: int) -> tuple[Vo
     order = order[: int((counts >= least).sum())]
     ranks = np.full(len(counts), NO_ENTRY, np.uint32)
     ranks[order] = np.arange(len(order), dtype=np.uint32)
-    with writing(target) as write:
+    with atomic_writer(target, "wb") as stream:
         for number in range(ranges):
             part = parts.open(words_part(number))
             # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
@@ -391,7 +501,7 @@ def merge_words(parts: Parts, ranges: int, target: Path, least: int) -> tuple[Vo
                 inside = local != SENTENCE_END
                 ranked = np.full(len(local), SENTENCE_END, np.uint32)
                 ranked[inside] = rank_of[local[inside]]
-                write(ranked)
+                stream.write(ranked.data)
     vocabulary = _select(heap, begins, order, int(counts.sum()))
     nothing = np.empty(0, np.uint32)
     return vocabulary, Level(order=1, counts=counts[order], firsts=nothing, seconds=nothing)
@@ -651,13 +761,13 @@ class EncodePairs:
 
     def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> None:
         """Encode a range."""
-        with writing(self.parts.numbers(f"coded-{places.number}")) as write:
+        with atomic_writer(self.parts.numbers(f"coded-{places.number}"), "wb") as stream:
             for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
                 output = np.empty(len(numbers) - 1, np.uint32)
                 index.encode(numbers, output)
-                write(output)
+                stream.write(output.data)
             if places.last:  # which nothing follows: the end of a sentence
-                write(np.array([SENTENCE_END], np.uint32))
+                stream.write(np.array([SENTENCE_END], np.uint32).data)
 
 
 def load_index(parts: Parts) -> kernels.PairIndex:
@@ -688,10 +798,10 @@ def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine:
     if len(coded) == 1:
         coded[0].replace(target)
     else:
-        with writing(target) as write:
+        with atomic_writer(target, "wb") as stream:
             for part in coded:
                 for numbers in chunks(part):
-                    write(numbers)
+                    stream.write(numbers.data)
     parts.remove("coded", "level")
 
 
@@ -702,8 +812,6 @@ class Counted(NamedTuple):
     """Its words."""
     levels: list[Level]
     """Its n-grams of all orders."""
-    checksums: dict[int, str]
-    """Of the corpus as numbers, for each order that is trained."""
     corpus: list[tuple[str, str]]
     """The identity of the corpus, from `fingerprints`."""
 
@@ -728,10 +836,8 @@ def count_corpus(
 
     Raises
     ------
-    DataError
-        If the corpus cannot be read, or is too small for the options.
-    UsageError
-        If the folder cannot be written.
+    DataError, EngineError
+        If the corpus cannot be read, or is too small for the options; or the folder cannot be written.
     """
     ranges, parts = text_ranges(corpus, engine), folder.parts()
     read = read_ranges(ranges, parts, options, engine, shown.stage("reading", None, " words"))
@@ -749,8 +855,7 @@ def count_corpus(
         levels.append(level)
         tell = shown.stage(f"encoding, order {order}", places, " words")
         encode_order(source, folder.numbers(order), level, parts, engine, tell)
-    checksums = {order: MappedNumbers(folder.numbers(order)).checksum() for order in options.orders}
-    return Counted(vocabulary, levels, checksums, fingerprints(ranges, [each.content for each in read]))
+    return Counted(vocabulary, levels, fingerprints(ranges, [each.content for each in read]))
 
 
 def _check_size(corpus: Sequence[PathLike], total: int, options: TrainingOptions) -> None:

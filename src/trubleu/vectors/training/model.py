@@ -12,8 +12,7 @@ from trubleu.native import kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trubleu.vectors.training.counts import Counts
-    from trubleu.vectors.training.number_files import MappedNumbers, Numbers
+    from trubleu.vectors.training.counts import Counts, MappedNumbers, Numbers
     from trubleu.vectors.training.options import TrainingOptions
 
     Rows = NDArray[np.float32]
@@ -87,14 +86,11 @@ class Model:
         matrices
             Input and output so far, as `new_rows` makes them.
         """
-        entries = len(material.counts)
         stream = 0 if options.mode == "joint" else material.orders[0]
         words_out = options.output == "words"
         if matrices is None:
-            matrices = (
-                new_rows(entries, options.dim),
-                new_rows(material.listed[0] if words_out else entries, options.dim),
-            )
+            rows, output_rows = matrix_rows(material, options)
+            matrices = new_rows(rows, options.dim), new_rows(output_rows, options.dim)
             kernels.fill_first_vectors(matrices[0], options.dim, options.seed, stream)
             matrices[1].fill(0)
         join = join_thresholds(material.counts, options.beta)
@@ -161,6 +157,12 @@ class Model:
     def _levels(self) -> tuple[list[Numbers], list[int], list[int]]:
         numbers = [file.numbers for file in self._material.files]
         return numbers, list(self._material.orders), self._material.listed
+
+
+def matrix_rows(material: Material, options: TrainingOptions) -> tuple[int, int]:
+    """Return the number of rows of the two matrices of a model."""
+    entries = len(material.counts)
+    return entries, material.listed[0] if options.output == "words" else entries
 
 
 def new_rows(rows: int, dimensions: int) -> Rows:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import threading
@@ -25,8 +23,16 @@ from trubleu.native import resolve_threads
 from trubleu.progress import Bars
 from trubleu.text import tokenizer
 from trubleu.vectors.store import PRECISIONS, VectorStore
-from trubleu.vectors.training.checkpoint import Folder, State
-from trubleu.vectors.training.counts import comes_once, contents_of, count_corpus, fingerprints, spell, text_ranges
+from trubleu.vectors.training.checkpoint import Finished, Folder
+from trubleu.vectors.training.counts import (
+    MappedNumbers,
+    comes_once,
+    contents_of,
+    count_corpus,
+    fingerprints,
+    spell,
+    text_ranges,
+)
 from trubleu.vectors.training.model import Material, Model
 from trubleu.vectors.training.options import TrainingOptions
 
@@ -36,6 +42,7 @@ if TYPE_CHECKING:
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.vectors.store import Precision
+    from trubleu.vectors.training.checkpoint import State
     from trubleu.vectors.training.counts import Level, Vocabulary
     from trubleu.vectors.training.model import Rows
 
@@ -117,11 +124,10 @@ def train_vectors(
 
     Raises
     ------
-    DataError
+    DataError, EngineError
         If a file cannot be read or written, or the text is too small for the options.
     UsageError
-        If options do not fit, the folder of checkpoints cannot be written while words are counted, or there is nothing
-        to continue from.
+        If options do not fit, or there is nothing to continue from.
 
     Examples
     --------
@@ -144,21 +150,13 @@ def train_vectors(
     cache = cache or Cache()
     resume = resume and not cache.anew
     folder = Folder(out, cache)
-    run = _Run(corpus, out, options, folder, workers, dtype, progress or Bars(quiet=True))
+    run = _Run(corpus, out, options, folder, workers, dtype, progress or Bars(quiet=True), cache)
     with cache.checked(), folder.locked(resume=resume):
-        if resume:
-            folder.check_options(options)
-            run.compare(engine or InThisProcess())
-            state, matrices = folder.read(options, run.known)
-            models = 1 if options.mode == "joint" else len(options.orders)
-            cache.count(state.model * options.epochs + state.epoch % options.epochs, models * options.epochs)
-        else:
-            run.count(engine or InThisProcess())
-            state, matrices = State(), None
+        counted = run.resumed(engine or InThisProcess()) if resume else run.count(engine or InThisProcess())
         if after_counting is not None:
             after_counting()
         try:
-            return run.train(state, matrices)
+            return run.train(*counted)
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
 
@@ -182,7 +180,7 @@ def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
 
 @dataclass(slots=True)
 class _Run:
-    """One training run, from counting to the store; ``known`` identifies the corpus, once it was read."""
+    """One training run, from counting to the store."""
 
     corpus: Sequence[PathLike]
     out: PathLike
@@ -191,56 +189,53 @@ class _Run:
     threads: int
     dtype: Precision
     shown: Bars
-    known: Sequence[tuple[str, str]] = ()
+    cache: Cache
 
-    def compare(self, engine: Engine) -> None:
-        """Read the corpus only to identify it."""
+    def resumed(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
+        """Read the corpus only to identify it, and return what was counted of it."""
         ranges = text_ranges(self.corpus, engine)
         tell = self.shown.stage("comparing", len(ranges), " ranges")
-        self.known = fingerprints(ranges, contents_of(ranges, engine, tell))
+        self._identify(fingerprints(ranges, contents_of(ranges, engine, tell)))
+        return self.folder.read_counts(self.options)
 
-    def count(self, engine: Engine) -> None:
+    def count(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
         """Count words and n-grams, and write the first checkpoint."""
-        folder = self.folder
-        folder.begin()
+        self.folder.begin()
         try:
-            counted = count_corpus(self.corpus, folder, self.options, engine, self.shown)
+            vocabulary, levels, known = count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
+            self._identify(known)
+            self.folder.write_counts(vocabulary, levels, self.options)
         except BaseException:
-            folder.remove()
+            self.folder.remove()
             raise
-        self.known = counted.corpus
-        identity = json.dumps([self.options.to_dict(), self.known])
-        folder.training = hashlib.blake2b(identity.encode(), digest_size=32).hexdigest()
-        folder.write_vocabulary(counted.vocabulary, counted.levels, counted.checksums)
-        folder.write(self.options, self.known, State())
-        folder.tidy(self.options.orders)
+        return vocabulary, levels
 
-    def save(self, state: State, matrices: Sequence[Rows] = ()) -> None:
-        """Write a checkpoint."""
-        self.folder.write(self.options, self.known, state, matrices)
+    def _identify(self, known: Sequence[tuple[str, str]]) -> None:
+        self.folder.training = tuple(self.options.to_dict().items()), tuple(known)
 
-    def train(self, state: State, matrices: tuple[Rows, Rows] | None) -> Training:
-        """Train all models from a state on, and write the store."""
-        vocabulary, levels = self.folder.read_vocabulary()
+    def train(self, vocabulary: Vocabulary, levels: list[Level]) -> Training:
+        """Train all models that are not finished, and write the store."""
         materials = _materials(self.folder, levels, self.options)
-        self.folder.check_fits(state, matrices, [_shape(material, self.options) for material in materials])
-        while state.model < len(materials):
-            model = Model.build(materials[state.model], self.options, matrices)
-            matrices = None
-            state = self._train_model(model, materials[state.model], state)
-            rows = model.input
-            del model  # and with it the output matrix
-            self.folder.write_finished(state.model, rows[:, : self.options.dim])
-            del rows
-            state = state.after_model()
-            self.save(state)
-        made = self._write_store(vocabulary, levels, state)
+        losses: tuple[float, ...] = ()
+        for number, material in enumerate(materials):
+            if finished := self.folder.read_model(number, len(material.counts), self.options):
+                self.cache.count(self.options.epochs, self.options.epochs)
+            else:
+                finished = self._train_model(number, material)
+                self.folder.write_model(number, finished)
+            losses += finished.losses
+            del finished  # one at a time, to save memory
+        made = self._write_store(vocabulary, levels, materials, losses)
         self.folder.remove()
         return made
 
-    def _train_model(self, model: Model, material: Material, state: State) -> State:
-        """Train one model to completion, and return the state after its last epoch."""
+    def _train_model(self, number: int, material: Material) -> Finished:
+        """Train one model to completion."""
+        state, matrices = self.folder.read_state(number, material, self.options)
+        model = Model.build(material, self.options, matrices)
+        del matrices
         blocks, places, epochs = material.blocks, material.places, self.options.epochs
+        self.cache.count(state.epoch, epochs)
         a_call = max(_BLOCKS_A_CALL, _BLOCKS_A_THREAD * self.threads)
         name = "training" if self.options.mode == "joint" else f"training, order {material.orders[0]}"
         tell = self.shown.stage(name, epochs * places, " words")
@@ -254,17 +249,23 @@ class _Run:
                     self.shown.note(f"epoch {state.epoch + 1} of {epochs}, loss {loss / max(pairs, 1):.3f}")
                     state = replace(state, block=last, pairs=state.pairs + pairs, loss=state.loss + loss)
                     if interrupted.is_set():
-                        self.save(state, (model.input, model.output))
+                        self.folder.write_state(number, state, (model.input, model.output))
                         raise KeyboardInterrupt
                 if problem := _problem(model, material, state):
                     self.folder.remove()  # it cannot be continued usefully
                     raise DataError(problem)
                 state = state.after_epoch()
                 if state.epoch < epochs:
-                    self.save(state, (model.input, model.output))
-        return state
+                    self.folder.write_state(number, state, (model.input, model.output))
+        return Finished(model.input[:, : self.options.dim], state.losses)
 
-    def _write_store(self, vocabulary: Vocabulary, levels: Sequence[Level], state: State) -> Training:
+    def _write_store(
+        self,
+        vocabulary: Vocabulary,
+        levels: Sequence[Level],
+        materials: Sequence[Material],
+        losses: tuple[float, ...],
+    ) -> Training:
         self.shown.stage("writing", None, "")
         options, words = self.options, vocabulary.words()
         ngrams: list[str] = []
@@ -273,19 +274,31 @@ class _Run:
             entries[order] = levels[order - 1].at_least(least)
             ngrams += spell(words, levels, order, entries[order])
             counts.append(levels[order - 1].counts[: entries[order]])
-        rows = [len(ngrams)] if options.mode == "joint" else [*entries.values()]
         names = ", ".join(paths.base_name(name_of(path)) for path in self.corpus)
         VectorStore.write(
             self.out,
             ngrams,
-            _all_vectors(self.folder, rows, options.dim),
+            self._all_vectors([len(material.counts) for material in materials]),
             counts=np.concatenate(counts),
             orders=options.orders,
             options=options.to_dict() | {"corpus": names, "words": vocabulary.total},
             dtype=self.dtype,
         )
         path = os.fspath(self.out) if paths.is_remote(self.out) else Path(self.out)
-        return Training(path=path, entries=entries, words=vocabulary.total, losses=state.losses)
+        return Training(path=path, entries=entries, words=vocabulary.total, losses=losses)
+
+    def _all_vectors(self, rows: Sequence[int]) -> Rows:
+        """Return the vectors of all models, concatenated, given the rows of each."""
+        vectors, first = np.empty((sum(rows) if len(rows) > 1 else 0, self.options.dim), np.float32), 0
+        for number, count in enumerate(rows):
+            finished = self.folder.read_model(number, count, self.options)  # one at a time, to save memory
+            if finished is None:
+                raise DataError(f"a model in {self.folder.path} was altered or damaged; continue with --resume")
+            if len(rows) == 1:
+                return finished.vectors
+            vectors[first : first + count] = finished.vectors
+            first += count
+        return vectors
 
 
 def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:
@@ -299,7 +312,7 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
         materials.append(
             Material(
                 orders=orders,
-                files=[folder.map_numbers(order) for order in orders],
+                files=[MappedNumbers(folder.numbers(order)) for order in orders],
                 listed=listed,
                 counts=np.concatenate(counts),
             )
@@ -339,21 +352,3 @@ def _interrupts() -> Iterator[threading.Event]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, usual)
-
-
-def _shape(material: Material, options: TrainingOptions) -> tuple[int, int, int]:
-    """Return the number of rows of both matrices of a model, and the number of blocks of its corpus."""
-    entries = len(material.counts)
-    return entries, material.listed[0] if options.output == "words" else entries, material.blocks
-
-
-def _all_vectors(folder: Folder, rows: Sequence[int], dimensions: int) -> Rows:
-    """Return the vectors of all models, concatenated, given the rows of each."""
-    if len(rows) == 1:
-        return folder.read_finished(0, rows[0], dimensions)
-    vectors, first = np.empty((sum(rows), dimensions), np.float32), 0
-    for model, count in enumerate(rows):
-        finished = folder.read_finished(model, count, dimensions)  # one at a time, to save memory
-        vectors[first : first + len(finished)] = finished
-        first += len(finished)
-    return vectors

@@ -1,0 +1,90 @@
+"""HTML pages: templates, styles, scripts, and a policy that allows no others."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu._version import __version__
+from trubleu.optional_deps import needed
+from trubleu.render.charts import series_style
+from trubleu.style import tokens
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FOLDER: Final = Path(__file__).parent / "templates"
+
+
+@cache
+def load_page_templates() -> Environment:
+    """Return the page templates; raise an error if a package is missing.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    jinja2: Any = needed("jinja2", "a page in HTML", "trubleu[report]")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        autoescape=True,  # texts are untrusted: <script> in a reference is shown, not run
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment
+
+
+def rendered_page(template: str, style: str, script: str, **values: Any) -> str:
+    """Return a page of a template, with its style, its script, and a policy that allows no others."""
+    policy = content_policy(style, script)
+    page: str = (
+        load_page_templates()
+        .get_template(template)
+        .render(style=style, script=script, policy=policy, version=__version__, **values)
+    )
+    return page
+
+
+def page_style() -> str:
+    """Return the stylesheet of pages with coloured n-grams."""
+    return tokens() + page_asset("page.css")
+
+
+def report_style() -> str:
+    """Return the stylesheet of reports, which adds tables and charts."""
+    return page_style() + series_style() + page_asset("report.css")
+
+
+def page_script() -> str:
+    """Return the script of all pages: highlights the words of an n-gram together, and marks scrollable tables."""
+    return page_asset("page.js")
+
+
+def page_asset(name: str) -> str:
+    """Return a stylesheet or script of the pages."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def content_policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy: one stylesheet and one script, identified by hash, and nothing else.
+
+    Injected content would not run, even if it were not escaped.
+
+    Examples
+    --------
+    >>> content_policy("", "").split("; ")[0]
+    "default-src 'none'"
+    """
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
