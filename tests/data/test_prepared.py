@@ -287,7 +287,7 @@ def test_the_same_references_give_the_same_bytes(path: Path, tmp_path: Path) -> 
 def test_the_layout_is_the_documented_one(path: Path) -> None:
     data = path.read_bytes()
     magic, checksum, version, length = struct.unpack_from("<8sQII", data)
-    assert (magic, version) == (b"\x89TBP\r\n\x1a\n", 2)
+    assert (magic, version) == (b"\x89TBP\r\n\x1a\n", 3)
     header = json.loads(data[24 : 24 + length])
     start = -(-(24 + length) // 64) * 64
     assert kernels.checksum(np.frombuffer(data[16:start], np.uint8)) == checksum
@@ -354,12 +354,12 @@ def test_a_foreign_file(tmp_path: Path) -> None:
     assert message(lambda: References.read(path)) == f"{path} is not a prepared file; {REMEDY}"
 
 
-@pytest.mark.parametrize(("version", "age"), [(3, "a newer"), (2**32 - 1, "a newer"), (1, "an older")])
+@pytest.mark.parametrize(("version", "age"), [(4, "a newer"), (2**32 - 1, "a newer"), (2, "an older")])
 def test_another_version(path: Path, version: int, age: str) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:16] + struct.pack("<I", version) + content[20:])
     assert message(lambda: References.read(path)) == (
-        f"{path} was made by {age} TruBLEU (its format is {version}, this one reads 2); use that one, or {REMEDY}"
+        f"{path} was made by {age} TruBLEU (its format is {version}, this one reads 3); use that one, or {REMEDY}"
     )
 
 

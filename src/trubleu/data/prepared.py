@@ -38,7 +38,7 @@ KIND: Final = Kind(
     # As in PNG: a byte that no text begins with, and line ends that show whether somebody converted them.
     magic=b"\x89TBP\r\n\x1a\n",
     # A tokenizer whose tokens change gets another name in signatures, so that its tokens in a file are not used.
-    version=2,
+    version=3,
     name="a prepared file",
     remedy="prepare the references again with trubleu refs prepare",
 )

@@ -75,10 +75,8 @@ inline void write_row(const Options &options, double *row, size_t hypothesis_len
     *row++ = static_cast<double>(hypothesis_length);
     *row++ = reference_length;
     for (int n = 0; n < options.order; ++n) *row++ = matches[n];
-    auto total = [&](int n) {
-        size_t shorter = static_cast<size_t>(n);
-        return hypothesis_length > shorter ? static_cast<double>(hypothesis_length - shorter) : 0.0;
-    };
+    // By a maximum of numbers with a sign: GCC makes a branch of a condition here, and short texts are hard to foresee.
+    auto total = [&](int n) { return static_cast<double>(std::max(static_cast<int64_t>(hypothesis_length) - n, int64_t{0})); };
     if (options.weighted())
         for (int n = 0; n < options.order; ++n) *row++ = best_weight * total(n);
     for (int n = 0; n < options.order; ++n) *row++ = total(n);

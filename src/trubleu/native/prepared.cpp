@@ -37,6 +37,18 @@ uint64_t places_of(uint32_t word, const uint32_t *ids) {
     return places;
 }
 
+// The length of the reference closest to the hypothesis, as `LengthChoice` has it, in a loop that compilers make vectors of:
+// a segment has fewer than 2^31 tokens, so twice a distance, and whether it is that of a longer one, take 32 bits.
+double closest_length(const uint64_t *begins, size_t count, size_t hypothesis) {
+    uint32_t closest = std::numeric_limits<uint32_t>::max();
+    for (size_t j = 0; j < count; ++j) {
+        int32_t longer = static_cast<int32_t>(begins[j + 1] - begins[j] - 1 - hypothesis);
+        closest = std::min(closest, static_cast<uint32_t>(std::abs(longer)) << 1 | (longer > 0));
+    }
+    int64_t distance = closest >> 1;
+    return static_cast<double>(static_cast<int64_t>(hypothesis) + (closest & 1 ? distance : -distance));
+}
+
 size_t blocks_of(size_t places) { return (places + block - 1) / block; }
 
 }  // namespace
@@ -97,7 +109,7 @@ void PreparedBuilder::add_segment(const Text *references, size_t count) {
         for (const Span &span : line_) {
             Token token(line_.bytes() + span.begin, span.size());
             data_.ids.push_back(intern(token));
-            hashes_.push_back(token.hash);
+            hashes_.push_back(Token::short_hash(token.word, token.size));
         }
         data_.id_begins.push_back(data_.ids.size());
     }
@@ -144,28 +156,29 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
         next.indices.resize(next.tokens.size());
         next.longer.resize(next.tokens.size());
     }
-    // Each word is written, and then maybe written over: which ones references have is hard to foresee.
+    // Each index is written, and then maybe written over: which words references have is hard to foresee.
     Token *tokens = next.tokens.data();
     uint32_t *indices = next.indices.data(), *longer = next.longer.data();
     const uint64_t *bits = prepared_.filter.data();
     const uint8_t *bytes = next.line.bytes();
+    const Span *spans = next.line.begin();
     size_t count = 0, longer_count = 0;
-    uint32_t index = 0;
-    for (const Span &span : next.line) {
-        Token token(bytes + span.begin, span.size());
-        tokens[count] = token;
-        indices[count] = index++;
-        uint64_t bit = filter.bit(token.hash);
+    for (uint32_t i = 0, all = static_cast<uint32_t>(next.line.size()); i < all; ++i) {
+        uint32_t size = spans[i].size();
+        uint64_t bit = filter.bit(Token::short_hash(Token::first_bytes(bytes + spans[i].begin, size), size));
+        indices[count] = i;
         count += bits[bit / 64] >> bit % 64 & 1;
     }
     for (size_t i = 0; i < count; ++i) {
+        const Span &span = spans[indices[i]];
+        tokens[i] = Token(bytes + span.begin, span.size());
         __builtin_prefetch(&prepared_.token_table[2 * slot_of(tokens[i].hash, bits_)]);
         longer[longer_count] = static_cast<uint32_t>(i);
         longer_count += tokens[i].size > 8;
     }
     next.count = count;
     next.longer_count = longer_count;
-    for (size_t i = 0; i < most_prefetched && begin < end; ++i, begin += 16) __builtin_prefetch(prepared_.ids.data() + begin);
+    for (size_t i = 0; i < prefetched_lines; ++i) __builtin_prefetch(prepared_.ids.data() + begin + 16 * i);
 }
 
 // Tokens of more than eight bytes are also compared with the heap, which takes two further looks into memory; this asks
@@ -190,8 +203,18 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
 // The hypothesis' words as ids.
 void PreparedScorer::number(const Announced &announced) {
     length_ = announced.line.size();
-    hypothesis_.assign(length_ + block, unknown_id);
-    for (size_t i = 0; i < announced.count; ++i) hypothesis_[announced.indices[i]] = find(announced.tokens[i]);
+    // Whole blocks: filling a number of places that is not known takes branches that are hard to foresee.
+    size_t places = blocks_of(length_) * block;
+    if (hypothesis_.size() < places) hypothesis_.resize(2 * places);
+    for (size_t i = 0; i < places; i += block) std::fill_n(hypothesis_.data() + i, block, unknown_id);
+    if (known_.size() < announced.indices.size()) known_.resize(announced.indices.size());
+    known_count_ = 0;
+    for (size_t i = 0; i < announced.count; ++i) {
+        uint32_t index = announced.indices[i], id = find(announced.tokens[i]);
+        hypothesis_[index] = id;
+        known_[known_count_] = index;
+        known_count_ += id != unknown_id;
+    }
 }
 
 // Leaves out the places of references without a weight, and those behind the last one, which are other segments'.
@@ -205,8 +228,8 @@ void PreparedScorer::choose_places() {
             taking_part_[(i - begins_[0]) / block] &= ~(uint64_t{1} << (i - begins_[0]) % block);
 }
 
-// The credit of an n-gram that the hypothesis has several times, or that is worth as much as the references that have it.
-double PreparedScorer::credit_of(const uint64_t *ends, uint32_t own_count) const {
+// The credit of an n-gram that is worth as much as the references that have it.
+double PreparedScorer::weighted_credit(const uint64_t *ends, uint32_t own_count) const {
     Best best;
     uint32_t count = 0;
     size_t reference = 0;
@@ -218,62 +241,90 @@ double PreparedScorer::credit_of(const uint64_t *ends, uint32_t own_count) const
         for (uint64_t places = ends[i]; places; places &= places - 1) {
             size_t place = i * block + static_cast<size_t>(std::countr_zero(places));
             for (; place >= begins_[reference + 1] - begins_[0]; ++reference) settle();
-            if (++count == own_count && !options_.weighted()) return count;  // there cannot be more
+            ++count;
         }
     }
     settle();
     return best.credited(options_.credit);
 }
 
+// How often the reference that has an n-gram most often has it, if that is not above `most`.
+//
+// All references at once, by addition: places where the n-gram ends and separators are 0 and all others 1, so a bit that is added
+// behind an end is carried to the next end or separator. An end that is reached this way is not the first of its reference;
+// one that is reached from such an end is not the second; and so on.
+uint32_t PreparedScorer::largest_count(const uint64_t *ends, uint32_t most) {
+    if (later_.size() < own_) later_.resize(2 * own_);
+    const uint64_t *from = ends;
+    uint32_t count = 1;
+    for (uint64_t any = 1; any && count < most; count += any != 0, from = later_.data()) {
+        uint64_t shifted = 0, carried = 0;
+        any = 0;
+        for (size_t k = 0; k < own_; ++k) {
+            uint64_t others = ~(ends[k] | places_of(separator, ids_ + k * block)), behind = from[k] << 1 | shifted;
+            shifted = from[k] >> (block - 1);
+            uint64_t sum = others + behind, all = sum + carried;
+            carried = (sum < others) | (all < sum);
+            any |= later_[k] = all & ends[k];
+        }
+    }
+    return count;
+}
+
 // `few`: how many blocks the places of references take, for a hypothesis of one block; 0 for any number.
-template <size_t few> void PreparedScorer::compare(const Announced &announced, double *matches) {
+template <size_t few> void PreparedScorer::compare(double *matches) {
     const size_t own = few ? few : own_, size = few ? few + 1 : row_size_, order = static_cast<size_t>(options_.order);
     if (rows_.size() < 2 * order * size) rows_.resize(4 * order * size);
     uint64_t *here = rows_.data(), *before = here + order * size;
-    // Where n-grams end: where their last word stands behind their first ones.
-    auto lengthen = [&](const uint64_t *shorter, const uint64_t *last, uint64_t *ends) {
-        uint64_t any = 0, carried = 0;
-        for (size_t k = 0; k < own; ++k) {
-            any |= ends[k] = (shorter[k] << 1 | carried) & last[k];
-            carried = shorter[k] >> (block - 1);
-        }
-        carried = 0;
-        for (size_t k = own; k < size; ++k) {
-            ends[k] = (shorter[k] << 1 | carried) & last[k];
-            carried = shorter[k] >> (block - 1);
-        }
-        return any;
-    };
-    size_t next = 0, known = 0;  // orders of n-grams that end right before the word `next`
-    for (size_t each = 0; each < announced.count; ++each) {
-        size_t i = announced.indices[each];
+    size_t next = ~size_t{0}, known = 0;  // orders of n-grams that end right before the word `next`, which there is none of yet
+    uint64_t found[max_order] = {}, once[max_order] = {};
+    for (size_t each = 0; each < known_count_; ++each) {
+        size_t i = known_[each];
         uint32_t word = hypothesis_[i];
-        if (word == unknown_id) continue;
-        if (i != next) known = 0;
+        uint64_t joined = i == next ? ~uint64_t{0} : 0;
         next = i + 1;
-        uint64_t found = 0;
-        for (size_t k = 0; k < own; ++k) found |= here[k] = places_of(word, ids_ + k * block) & taking_part_[k];
+        found[0] = 0;
+        for (size_t k = 0; k < own; ++k) found[0] |= here[k] = places_of(word, ids_ + k * block) & taking_part_[k];
         for (size_t k = own; k < size; ++k) here[k] = places_of(word, hypothesis_.data() + (k - own) * block);
-        size_t n = 0;
-        while (found) {
-            const uint64_t *ends = here + n * size;
-            uint32_t own_count = 0;
-            for (size_t k = own; k < size; ++k) own_count += static_cast<uint32_t>(std::popcount(ends[k]));
-            // Of one that the hypothesis has once it is enough to know that some reference has it.
-            if (own_count == 1 && !options_.weighted()) {
-                matches[n] += 1;
-            } else {
-                size_t first = own;
-                while (!ends[first]) ++first;
-                if ((first - own) * block + static_cast<size_t>(std::countr_zero(ends[first])) == i)
-                    matches[n] += credit_of(ends, own_count);
+        // Where longer n-grams end: where this word stands behind their first ones. Whether there are bigrams is hard to foresee, so
+        // they are always looked for; of those that are longer there mostly are none.
+        size_t n = 1;
+        for (; n < order && (n == 1 || (n <= known && found[n - 1])); ++n) {
+            const uint64_t *shorter = before + (n - 1) * size;
+            uint64_t *ends = here + n * size, carried = 0;
+            found[n] = 0;
+            for (size_t k = 0; k < own; ++k) {
+                found[n] |= ends[k] = ((shorter[k] & joined) << 1 | carried) & here[k];
+                carried = (shorter[k] & joined) >> (block - 1);
             }
-            if (++n == order || n > known) break;
-            found = lengthen(before + (n - 1) * size, here, here + n * size);
+            carried = 0;
+            for (size_t k = own; k < size; ++k) {
+                ends[k] = ((shorter[k] & joined) << 1 | carried) & here[k];
+                carried = (shorter[k] & joined) >> (block - 1);
+            }
         }
         known = n;
+        auto own_count = [&](const uint64_t *ends) {
+            uint32_t count = 0;
+            for (size_t k = own; k < size; ++k) count += static_cast<uint32_t>(std::popcount(ends[k]));
+            return count;
+        };
+        // Of what the hypothesis has once it is enough to know that some reference has it.
+        if (!options_.weighted() && own_count(here) == 1) {
+            for (size_t m = 0; m < n; ++m) once[m] += found[m] != 0;
+        } else {
+            for (size_t m = 0; m < n && found[m]; ++m) {
+                const uint64_t *ends = here + m * size;
+                size_t first = own;
+                while (!ends[first]) ++first;
+                if ((first - own) * block + static_cast<size_t>(std::countr_zero(ends[first])) != i) continue;
+                uint32_t count = own_count(ends);
+                matches[m] += options_.weighted() ? weighted_credit(ends, count) : largest_count(ends, count);
+            }
+        }
         std::swap(here, before);
     }
+    for (size_t m = 0; m < order; ++m) matches[m] += static_cast<double>(once[m]);
 }
 
 void PreparedScorer::walk_trie(double *matches) {
@@ -297,25 +348,29 @@ void PreparedScorer::score(double *row) {
     weights_ = all_weights_.empty() ? nullptr : all_weights_.data() + first;
     ids_ = prepared_.ids.data() + begins_[0];
     id_count_ = static_cast<size_t>(begins_[reference_count_] - begins_[0]);
-    LengthChoice length(options_.reference_length, length_);
-    double best_weight = weights_ ? -std::numeric_limits<double>::infinity() : 1.0;
-    auto length_of = [&](size_t j) { return begins_[j + 1] - begins_[j] - 1; };
-    for (size_t j = 0; j < reference_count_ && !weights_; ++j) length.add(length_of(j));
-    for (size_t j = 0; j < reference_count_ && weights_; ++j) {
-        double weight = weights_[j];
-        if (std::isnan(weight)) continue;
-        best_weight = std::max(best_weight, weight);
-        if (!options_.positive_lengths || weight > 0) length.add(length_of(j));
+    double reference_length, best_weight = 1.0;
+    if (!weights_ && options_.reference_length == ReferenceLength::closest && reference_count_) {
+        reference_length = closest_length(begins_, reference_count_, length_);
+    } else {
+        LengthChoice length(options_.reference_length, length_);
+        if (weights_) best_weight = -std::numeric_limits<double>::infinity();
+        for (size_t j = 0; j < reference_count_; ++j) {
+            double weight = weights_ ? weights_[j] : 1.0;
+            if (std::isnan(weight)) continue;
+            best_weight = std::max(best_weight, weight);
+            if (!options_.positive_lengths || weight > 0) length.add(begins_[j + 1] - begins_[j] - 1);
+        }
+        reference_length = length.value();
     }
     double matches[max_order] = {};
     choose_places();
     if (length_ * (id_count_ + length_) > most_comparisons) walk_trie(matches);
-    else if (row_size_ - own_ != 1 || own_ == 0 || own_ > 4) compare<0>(announced, matches);
-    else if (own_ == 1) compare<1>(announced, matches);
-    else if (own_ == 2) compare<2>(announced, matches);
-    else if (own_ == 3) compare<3>(announced, matches);
-    else compare<4>(announced, matches);
-    write_row(options_, row, length_, length.value(), matches, best_weight);
+    else if (row_size_ - own_ != 1 || own_ == 0 || own_ > 4) compare<0>(matches);
+    else if (own_ == 1) compare<1>(matches);
+    else if (own_ == 2) compare<2>(matches);
+    else if (own_ == 3) compare<3>(matches);
+    else compare<4>(matches);
+    write_row(options_, row, length_, reference_length, matches, best_weight);
 }
 
 }  // namespace trubleu

@@ -34,12 +34,13 @@ using Prepared = PreparedArrays<View>;
 constexpr uint32_t separator = 0xFFFFFFFE;
 constexpr size_t id_padding = 64;
 
-// Where the bits of a segment are in the filter: eight for each of its ids. Those at the hashes of its words are set.
+// Where the bits of a segment are in the filter: eight for each of its ids. Those at the short hashes of its words are set.
 struct SegmentFilter {
     static constexpr uint64_t bits_an_id = 8;
-    uint64_t first_id, id_count;
+    uint64_t first, count;
 
-    uint64_t bit(uint64_t hash) const { return bits_an_id * first_id + ((hash >> 34) * (bits_an_id * id_count) >> 30); }
+    SegmentFilter(uint64_t first_id, uint64_t id_count) : first(bits_an_id * first_id), count(bits_an_id * id_count) {}
+    uint64_t bit(uint64_t short_hash) const { return first + ((short_hash >> 34) * count >> 30); }
     // Words that the filter of so many ids takes; without ids, the bit of the next segment is read.
     static size_t size(size_t ids) { return bits_an_id * ids / 64 + 1; }
 };
@@ -58,7 +59,7 @@ class PreparedBuilder {
 
     Options options_;
     Line line_;
-    std::vector<uint64_t> hashes_;  // of a segment's words
+    std::vector<uint64_t> hashes_;  // short ones of a segment's words
     PreparedData data_;
     unsigned bits_ = 10;
 };
@@ -90,15 +91,16 @@ class PreparedScorer {
     // Above this many comparisons a trie is faster, and it stays linear however long texts are.
     static constexpr size_t most_comparisons = size_t{1} << 24;
 
-    // Cache lines of a segment's ids that are asked for ahead; of a longer one the processor itself fetches the rest.
-    static constexpr size_t most_prefetched = 8;
+    // Cache lines of a segment's ids that are asked for ahead, without a look at how many it has; of a longer one the processor
+    // itself fetches the rest.
+    static constexpr size_t prefetched_lines = 8;
 
     struct Announced {
         size_t segment = 0;
         Line line;
         size_t count = 0;               // of its words, those that references may have
+        std::vector<uint32_t> indices;  // where these stand in the line
         std::vector<Token> tokens;      // these words, which point into the line
-        std::vector<uint32_t> indices;  // where they stand in the line
         size_t longer_count = 0;
         std::vector<uint32_t> longer;   // which of these words have more than eight bytes
     };
@@ -106,8 +108,9 @@ class PreparedScorer {
     void ask_for_longer(size_t number) const;
     void number(const Announced &announced);
     void choose_places();
-    template <size_t few> void compare(const Announced &announced, double *matches);
-    double credit_of(const uint64_t *ends, uint32_t own_count) const;
+    template <size_t few> void compare(double *matches);
+    double weighted_credit(const uint64_t *ends, uint32_t own_count) const;
+    uint32_t largest_count(const uint64_t *ends, uint32_t most);
     void walk_trie(double *matches);
     uint32_t find(const Token &token) const;
 
@@ -121,6 +124,8 @@ class PreparedScorer {
     size_t announced_count_ = 0, scored_count_ = 0;
     std::vector<uint32_t> hypothesis_;  // its words, unknown where no reference has them, and a block of unknown ones
     size_t length_ = 0;
+    size_t known_count_ = 0;
+    std::vector<uint32_t> known_;       // which of its words some reference has, of any segment
     const uint64_t *begins_ = nullptr;  // of the segment's references among all ids
     const double *weights_ = nullptr;   // null for 1 each
     size_t reference_count_ = 0;
@@ -128,6 +133,7 @@ class PreparedScorer {
     size_t id_count_ = 0;
     size_t own_ = 0, row_size_ = 0;  // words of bits: where those of the hypothesis' own places begin, and all end
     std::vector<uint64_t> taking_part_;  // a row: the places of references that take part
+    std::vector<uint64_t> later_;        // ends of an n-gram that are not the first ones of their reference
     std::vector<uint64_t> rows_;         // where n-grams end: one row an order, for this word and for the one before it
 };
 

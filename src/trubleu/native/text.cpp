@@ -144,9 +144,11 @@ bool joins_next_digit(const uint8_t *line, size_t position) {
 // hard to foresee, and what is written too much is written over by the next block.
 Span *write_positions(Span *to, uint32_t Span::*field, uint64_t bits, uint32_t offset) {
     Span *end = to + std::popcount(bits);
+    // The highest bit is set for those that are not there: std::countr_zero has a branch for 0.
+    constexpr uint64_t highest = uint64_t{1} << 63;
     do {
         for (int i = 0; i < 8; ++i, bits &= bits - 1)
-            to[i].*field = offset + static_cast<uint32_t>(std::countr_zero(bits));
+            to[i].*field = offset + static_cast<uint32_t>(std::countr_zero(bits | highest));
         to += 8;
     } while (to < end);
     return end;
@@ -166,7 +168,7 @@ std::string replaced(const std::string &text, const char *from, const char *to) 
 
 void Line::reserve(size_t length) {
     if (length > (uint64_t{1} << 31)) throw std::length_error("a single text is longer than 2^31 bytes");
-    size_t needed = (length / 64 + 1) * 64 + padding;
+    size_t needed = length + 64 + padding;
     if (bytes_.size() < needed) bytes_.resize(needed + needed / 4);
 }
 
@@ -248,8 +250,7 @@ void Line::load(const Text &text, Tokenizer tokenizer, bool lowercase) {
     if (kind & ters) assign(tercom::changed({reinterpret_cast<const char *>(bytes_.data()), length_}, kind & (ters - 1)));
     // A token takes at least one byte, and positions are written eight at a time.
     if (spans_.size() < length_ + 64) spans_.resize(length_ + length_ / 4 + 64);
-    size_t blocks = length_ / 64 + 1;
-    std::memset(bytes_.data() + length_, ' ', blocks * 64 + padding - length_);
+    std::memset(bytes_.data() + length_, ' ', 64 + padding);  // to the end of the last block, and behind it
     switch (tokenizer) {
         case Tokenizer::mteval13a: split<Tokenizer::mteval13a>(); break;
         case Tokenizer::alphanumeric: split<Tokenizer::alphanumeric>(); break;

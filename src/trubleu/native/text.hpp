@@ -78,18 +78,25 @@ inline uint64_t load_word(const uint8_t *bytes) {
 }
 
 // A token's identity: its first eight bytes (zero-filled) and its length say all about short tokens, longer ones are
-// compared byte by byte behind that. The hash is only for finding a slot.
+// compared byte by byte behind that. The hashes are only for finding a place.
 struct Token {
     uint64_t word;
     uint64_t hash;
     const uint8_t *bytes;
     uint32_t size;
 
-    Token(const uint8_t *begin, uint32_t length) : bytes(begin), size(length) {
-        constexpr uint64_t odd = 0x9E3779B97F4A7C15u;
-        // The length of words is hard to foresee: a shift costs less than a branch that is taken wrong every third time.
-        word = load_word(begin) & ~uint64_t{0} >> (64 - 8 * std::min(length, 8u));
-        hash = (word ^ (uint64_t{length} << 56)) * odd;
+    static constexpr uint64_t odd = 0x9E3779B97F4A7C15u;
+
+    // The length of words is hard to foresee: shifts cost less than a branch that is taken wrong every third time.
+    static uint64_t first_bytes(const uint8_t *begin, uint32_t length) {
+        uint32_t others = 64 - 8 * std::min(length, 8u);
+        return load_word(begin) << others >> others;
+    }
+    // A hash of the first eight bytes and the length.
+    static uint64_t short_hash(uint64_t word, uint32_t length) { return (word ^ (uint64_t{length} << 56)) * odd; }
+
+    Token(const uint8_t *begin, uint32_t length) : word(first_bytes(begin, length)), bytes(begin), size(length) {
+        hash = short_hash(word, length);
         if (length > 8) {
             for (uint32_t i = 8; i + 8 < length; i += 8) hash = ((hash ^ (hash >> 31)) + load_word(begin + i)) * odd;
             hash = ((hash ^ (hash >> 31)) + load_word(begin + length - 8)) * odd;
