@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
@@ -324,20 +323,6 @@ def check_order(order: int) -> int:
     if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MAX_ORDER:
         raise UsageError(f"the order is {order}, but must be a whole number from 1 to {MAX_ORDER}")
     return order
-
-
-def parse_kind(
-    option: str, text: str, plain: Sequence[str], numbered: str, what: str, fits: Callable[[float], bool]
-) -> tuple[str, float]:
-    """Parse one of the plain choices, or ``numbered:NUMBER``, into the choice and its number (0 without one)."""
-    kind, separator, number = str(text).partition(":")
-    if kind in plain and not separator:
-        return kind, 0.0
-    if kind == numbered and separator:
-        with suppress(ValueError):
-            if fits(value := float(number)):
-                return kind, value
-    raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
 def check_smoothing(smoothing: str, value: float | None) -> float | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.matching import Matching, WordMetric
+    from trubleu.metrics.matching import NgramMetric, WordMetric
     from trubleu.text import Tokenizer
 
 KEPT_CHOICES: Final = 8
@@ -259,13 +259,13 @@ class NgramMatches:
         return found
 
     def rows(
-        self, matching: Matching, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None = None
+        self, metric: NgramMetric, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return rows of n-gram statistics against a choice of references, as `Matching.statistics` makes them."""
+        """Return rows of n-gram statistics against a choice of references, as `NgramMetric.ngrams` makes them."""
         offsets = self.ngrams.offsets[:-1]
-        totals = np.maximum(self.lengths[:, np.newaxis] - np.arange(matching.order), 0).astype(float)
-        rows = [self.lengths, self._reference_lengths(matching, chosen, weights)]
-        for matches in self.matches[: matching.order]:
+        totals = np.maximum(self.lengths[:, np.newaxis] - np.arange(metric.order), 0).astype(float)
+        rows = [self.lengths, self._reference_lengths(metric, chosen, weights)]
+        for matches in self.matches[: metric.order]:
             reference = matches.reference
             credit = np.minimum(matches.held, matches.said[matches.matched]).astype(float)
             if weights is not None:
@@ -281,35 +281,35 @@ class NgramMatches:
         return np.column_stack([*rows, totals])
 
     def _reference_lengths(
-        self, matching: Matching, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None
+        self, metric: NgramMetric, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Return the reference length of each segment; 0 without a reference that may set it."""
         offsets, lengths = self.ngrams.offsets[:-1], self.ngrams.lengths
-        allowed = chosen & (weights > 0) if matching.positive_lengths and weights is not None else chosen
+        allowed = chosen & (weights > 0) if metric.length_references == "positive" and weights is not None else chosen
         number = np.add.reduceat(allowed, offsets, dtype=np.int64)
-        if matching.reference_length == "average":
+        if metric.reference_length == "average":
             found = np.add.reduceat(np.where(allowed, lengths, 0), offsets) / np.maximum(number, 1)
-        elif matching.reference_length == "longest":
+        elif metric.reference_length == "longest":
             found = np.maximum.reduceat(np.where(allowed, lengths, 0), offsets)
         else:
             largest = int(lengths.max(initial=0)) + 1
             apart = np.abs(lengths - self.lengths[self.ngrams.segment_of])
-            rank = lengths + (largest * apart if matching.reference_length == "closest" else 0)
+            rank = lengths + (largest * apart if metric.reference_length == "closest" else 0)
             found = np.minimum.reduceat(np.where(allowed, rank, np.iinfo(np.int64).max), offsets) % largest
         return np.where(number > 0, found, 0).astype(float)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedNgrams:
-    """Outputs beside each reference, as `Matching` counts; weights are those of the references, if they count."""
+    """Outputs beside each reference, as the metric counts; weights are those of the references, if they count."""
 
-    matching: Matching
+    metric: NgramMetric
     matches: NgramMatches
     weights: NDArray[np.float64] | None = None
 
     def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the statistics against a choice of the references."""
-        rows = self.matches.rows(self.matching, chosen, self.weights)
+        rows = self.matches.rows(self.metric, chosen, self.weights)
         if self.weights is not None:
             good = np.logical_or.reduceat(chosen & (self.weights > 0), self.matches.ngrams.offsets[:-1])
             rows[~good] = 0.0

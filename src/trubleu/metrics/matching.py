@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -147,43 +147,6 @@ class TextMetric(Metric):
         """Return a row of statistics per segment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """The options that determine a row of n-gram statistics.
-
-    The columns are hypothesis length, reference length, matches of order 1 to N, then (for weighted credit) totals
-    multiplied by the segment's best weight, and last the totals themselves.
-    """
-
-    tokenizer: Tokenizer
-    lowercase: bool
-    order: int
-    credit: Credit
-    reference_length: str
-    positive_lengths: bool = False
-
-    def statistics(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return a row of statistics per segment, from prepared references if there are any."""
-        references, prepared = given.references, given.prepared
-        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
-            prepared = references.prepared(self.tokenizer, self.lowercase)
-        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
-        options = kernels.Options(
-            native, lowercase, self.order, self.credit, self.reference_length, self.positive_lengths
-        )
-        reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
-        threads = resolve_threads(given.threads, len(texts)) if prepared else given.workers()
-
-        def rows_of(first: int, last: int) -> NDArray[np.float64]:
-            if prepared:
-                return prepared.statistics(texts, weights, options, first, last, threads)
-            return kernels.statistics(
-                texts, reference_texts, references.offsets, weights, options, first, last, threads
-            )
-
-        return given.rows(options.columns, rows_of)
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class WordMetric(TextMetric):
     """A metric of words and n-grams up to an order.
@@ -239,26 +202,53 @@ class NgramMetric(WordMetric):
     reference_length
         Which reference sets the length of a segment: ``closest`` (ties to the shorter), ``shortest``, ``longest`` or
         ``average``.
+
+    Attributes
+    ----------
+    counts_prepared
+        Whether it counts prepared references, where there are some.
+    length_references, definition
+        As in `DeltaBleu`, where they are options.
     """
 
     reference_length: str = "closest"
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self.matching = Matching(
-            tokenizer=self.tokenizer,
-            lowercase=self.lowercase,
-            order=self.order,
-            credit="counts",
-            reference_length=self.reference_length,
-        )
+    counts_prepared: ClassVar[bool] = True
+    length_references = "all"
+    definition = "paper"
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another maximum n-gram length."""
-        other = super().with_order(order)
-        other.matching = replace(self.matching, order=order)
-        return other
+    @property
+    def ngram_credit(self) -> Credit:
+        """How equal n-grams are credited."""
+        return "counts" if not self.uses_weights else "products" if self.definition == "paper" else "fork2019"
+
+    def kernel_options(self, native: str, lowercase: bool) -> kernels.Options:
+        """Return the options of the kernel for texts that `kernel_texts` made."""
+        positive = self.length_references == "positive"
+        return kernels.Options(native, lowercase, self.order, self.ngram_credit, self.reference_length, positive)
+
+    def ngrams(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return a row of n-gram statistics per segment, from prepared references if there are any.
+
+        The columns are hypothesis length, reference length, matches of order 1 to N, then (for weighted credit) totals
+        multiplied by the segment's best weight, and last the totals themselves.
+        """
+        references, prepared = given.references, given.prepared
+        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
+            prepared = references.prepared(self.tokenizer, self.lowercase)
+        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
+        options = self.kernel_options(native, lowercase)
+        reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
+        threads = resolve_threads(given.threads, len(texts)) if prepared else given.workers()
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            if prepared:
+                return prepared.statistics(texts, weights, options, first, last, threads)
+            return kernels.statistics(
+                texts, reference_texts, references.offsets, weights, options, first, last, threads
+            )
+
+        return given.rows(options.columns, rows_of)
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:

@@ -187,7 +187,7 @@ class TruBleu(WeightedMetric, LearningMetric):
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the segment's score and 1, or 0 and 0 for a skipped segment."""
         texts, whole = given.outputs, given.references
-        weights, skipped = self.policy.weights(whole)
+        weights, skipped = self.weights(whole)
         # The same text for every system, so the warning can be shown once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
         threads = given.workers(WORTH_THREADS)
@@ -218,7 +218,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         if self.learns:
             return None
         texts = tuple(outputs)
-        weights = self.policy.rated(references)
+        weights = self.rated_weights(references)
         threads = resolve_threads(threads, references.count, WORTH_THREADS)
         known, found = self._known_words(references), []
         for part in self._parts(texts, references, np.ones(references.count), threads):
@@ -240,7 +240,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         segment
             Which of the segments it is.
         """
-        weights, _ = self.policy.weights(references)
+        weights, _ = self.weights(references)
         whole = whole_references(references)
         known = self._known_words(whole)
         begin, end = int(whole.offsets[segment]), int(whole.offsets[segment + 1])
@@ -259,12 +259,7 @@ class TruBleu(WeightedMetric, LearningMetric):
                 ComparedReference(math.nan if out else score, characters, tuple(orders))
                 for (score, characters, *orders), out in zip(scores.tolist(), left_out.tolist(), strict=True)
             ),
-            pairs=tuple(
-                AlignedNgrams(reference, order, position, other, bool(exact), similarity)
-                for (reference, order, position, other, exact), similarity in zip(
-                    places.tolist(), similarities.tolist(), strict=True
-                )
-            ),
+            pairs=AlignedNgrams.of(places, similarities),
             earned=earned,
             cut=cut,
             tokens=tokens[0],

@@ -12,7 +12,7 @@ import numpy as np
 from trubleu.judge.given_scores import mean_score
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
-from trubleu.metrics.matching import Matching
+from trubleu.metrics.matching import NgramMetric
 from trubleu.native import WORTH_THREADS, resolve_threads
 from trubleu.scoring.systems import prepare_for
 from trubleu.stats import total
@@ -73,10 +73,9 @@ class Scoring:
         if any(other[0] != condition for other, *_ in self._rows):
             self._kept.clear()
             self._rows.clear()
-        matching = getattr(metric, "matching", None)
-        if isinstance(matching, Matching):
+        if isinstance(metric, NgramMetric):
             # Split into tokens once; parts of the references then come with theirs.
-            self.library.references.kernel_texts(matching.tokenizer, matching.lowercase)
+            self.library.references.kernel_texts(metric.tokenizer, metric.lowercase)
         if self.library.pooled:
             systems = {each for pair in self.pairs for each in (pair.a, pair.b)}
             compared = [self._compared(metric, each) for each in sorted(systems)]
