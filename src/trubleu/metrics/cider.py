@@ -9,10 +9,9 @@ import numpy as np
 
 from trubleu.errors import DataError
 from trubleu.metrics.chosen_references import NgramMatches
-from trubleu.metrics.corpus_weights import Corpus, Counted, NgramCounts, Part, WeightedNgramMetric
+from trubleu.metrics.corpus_weights import Counted, Part, WeightedNgramMetric
 from trubleu.metrics.matching import mean_score
 from trubleu.metrics.meteor.lexicon import Stemmer
-from trubleu.metrics.options import check_flag, checked
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import AnyReferences, Compared
-    from trubleu.signature import Signature
-    from trubleu.text.tokenizers import Spec
+    from trubleu.metrics.base import Compared
+    from trubleu.metrics.corpus_weights import Corpus, NgramCounts
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Cider(WeightedNgramMetric):
     """CIDEr: the mean over segments of the tf·idf similarity of an output to its references.
 
@@ -58,22 +57,16 @@ class Cider(WeightedNgramMetric):
     family: ClassVar[str] = "cider"
     counted: ClassVar[Counted] = "segments"
     columns: ClassVar[int] = 2
-    sigma: float = 0.0  # no length penalty, and counts are not clipped
+    weighed_as: ClassVar[str] = "idf"
+    sigma: ClassVar[float] = 0.0  # no length penalty, and counts are not clipped
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        stem: bool = False,
-        corpus: Corpus | None = None,
-    ) -> None:
-        super().__init__(order, tokenize, lowercase, corpus)
-        check_flag("stem", stem)
-        self.stem = stem
-        if stem:
-            self._stemming: Stemmer | None = Stemmer("porter", "stem=true")
+    stem: bool = False
+
+    def __post_init__(self, corpus: Corpus | None) -> None:
+        """Validate the options, and open the stemmer."""
+        super().__post_init__(corpus)
+        self._stemmer = Stemmer("porter", "stem=true") if self.stem else None
+        self._stemming = self._stemmer
 
     def check_known(self, segments: int, *, own: bool) -> None:
         """Raise an error for a single segment, as every n-gram is in all segments then."""
@@ -122,13 +115,9 @@ class Cider(WeightedNgramMetric):
     def _signed_options(self) -> dict[str, object]:
         return {
             "tok": self.tokenizer.name,
-            "stem": self._stemming.signature() if self._stemming else "none",
+            "stem": self._stemmer.signature() if self._stemmer else "none",
             "sigma": self.sigma or None,
         }
-
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return super().signature(references).extended(idf=self._learned_from(references))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +150,7 @@ class _ComparedCider:
         return np.column_stack([scores, np.ones(len(scores))])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CiderD(Cider):
     """CIDEr-D: CIDEr with clipped counts and a length penalty, so repeating good words does not pay.
 
@@ -183,15 +173,4 @@ class CiderD(Cider):
 
     family: ClassVar[str] = "cider-d"
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        stem: bool = False,
-        corpus: Corpus | None = None,
-        sigma: float = 6.0,
-    ) -> None:
-        super().__init__(order, tokenize=tokenize, lowercase=lowercase, stem=stem, corpus=corpus)
-        self.sigma = checked("sigma", sigma)
+    sigma: float = 6.0  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from copy import copy
@@ -142,6 +143,38 @@ class TextMetric(Metric):
         prepared = found if isinstance(found, PreparedReferences) else None
         return self._count(TextPairs(texts, whole, prepared, threads, progress))
 
+    def _check_pairs(
+        self, outputs: Sequence[str], references: References, most: int, what: str, most_words: float = math.inf
+    ) -> None:
+        """Raise an error for an output and a reference that would take minutes or hours.
+
+        Parameters
+        ----------
+        outputs, references
+            The texts.
+        most
+            How many pairs of words the two may have.
+        what
+            What such texts have too many words for.
+        most_words
+            How many words a reference may have.
+        """
+        texts, offsets = references.texts, references.offsets
+        longest = max(map(len, texts), default=0)  # every word has at least one character
+        if longest <= most_words and longest * max(map(len, outputs), default=0) <= most:
+            return
+        for segment, output in enumerate(outputs):
+            own = texts[offsets[segment] : offsets[segment + 1]]
+            longest = max(map(len, own))
+            if not output or (longest <= most_words and len(output) * longest <= most):
+                continue
+            words, *others = (len(self.tokenizer.tokens(text, bool(self.lowercase))) for text in (output, *own))
+            if words and (max(others) > most_words or words * max(others) > most):
+                raise DataError(
+                    f"segment {references.ids[segment]} has an output of {words:,} words and a reference of "
+                    f"{max(others):,}, too many {what}; split these texts into segments"
+                )
+
     @abstractmethod
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return a row of statistics per segment."""
@@ -179,18 +212,6 @@ class WordMetric(TextMetric):
         other.order = check_order(order)
         other.name = f"{self.name.rpartition('-')[0]}-{order}"
         return other
-
-    def _check_pairs(self, outputs: Sequence[str], references: References, most: int, what: str) -> None:
-        """Raise an error for an output and a reference that have more than ``most`` pairs of words."""
-        longest = max(map(len, references.texts), default=0)
-        for segment, output in enumerate(outputs):
-            if len(output) * longest <= most:  # every word has at least one character
-                continue
-            begin, end = references.offsets[segment : segment + 2].tolist()
-            texts = (output, *references.texts[begin:end])
-            words, *others = (len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
-            if words * max(others) > most:
-                raise too_long(references, segment, words, max(others), what)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -272,14 +293,6 @@ def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> Non
     """Raise an error for statistics of another metric."""
     if statistics.ndim == 0 or statistics.shape[-1] != columns:
         raise DataError(f"an array of shape {statistics.shape} has no statistics of {name}")
-
-
-def too_long(references: References, segment: int, words: int, longest: int, what: str) -> DataError:
-    """Return the error for an output and a reference that would take minutes or hours."""
-    return DataError(
-        f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
-        f"too many {what}; split these texts into segments"
-    )
 
 
 def mean_score(statistics: NDArray[np.float64], columns: int, name: str) -> NDArray[np.float64]:

@@ -508,7 +508,7 @@ def test_options_that_do_not_exist(options: dict[str, Any], message: str) -> Non
 
 
 def test_options_that_do_not_go_with_weights() -> None:
-    with pytest.raises(UsageError, match="similarity=raw is not known; it is clamp or shift:S; use clamp or shift:S"):
+    with pytest.raises(UsageError, match="similarity=raw is not known; it is clamp or shift:S"):
         DeltaBleu2Vec(vectors=Nothing(), similarity="raw")
     with pytest.raises(UsageError, match="credit=most is not known"):
         DeltaBleu2Vec(vectors=Nothing(), credit="most")
