@@ -16,7 +16,7 @@ from trubleu.errors import TrubleuWarning, UsageError
 from trubleu.metrics.base import AnyReferences, Compared, whole_references
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, slices
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
-from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
+from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.matching import TextPairs, kept_part, mean_score
@@ -314,7 +314,7 @@ class TruBleu(WeightedMetric, LearningMetric):
                 first,
                 last,
                 kernels.TrubleuSegments(lines, words.segments, options, first),
-                words.held,
+                words.words,
                 self._characters(references, first, last, threads) if self.characters else None,
                 None if plain else weights[begin:end],
             )
@@ -323,7 +323,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         self, part: _Part, known: NgramCounts | None
     ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
         """Return the vectors of a part's words, and their weights unless these are the lengths of the vectors."""
-        rows = self._vectors.word_rows(part.reference_words, part.segments.new_words())
+        rows = self._vectors.word_rows(part.words())
         if self.importance == "vector":
             return rows, None
         if known is None:
@@ -388,13 +388,13 @@ class _Part(NamedTuple):
     first: int
     last: int
     segments: kernels.TrubleuSegments
-    reference_words: HeldWords
+    reference_words: tuple[str, ...]
     characters: kernels.ChrfReferences | None
     weights: NDArray[np.float64] | None
 
     def words(self) -> tuple[str, ...]:
         """Return all words in the order of their numbers."""
-        return (*self.reference_words.words, *self.segments.new_words())
+        return (*self.reference_words, *self.segments.new_words())
 
 
 class _ReferenceWords:
@@ -403,8 +403,8 @@ class _ReferenceWords:
     def __init__(self, lines: tuple[str, ...], options: kernels.Options, offsets: NDArray[np.int64]) -> None:
         texts = kernels.WordTexts(lines, options, int(offsets[0]), int(offsets[-1]))
         self.segments = kernels.ReferenceWords(texts, offsets)
-        self.held = HeldWords(texts.words())
-        self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.held.words))
+        self.words = tuple(texts.words())
+        self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.words))
 
 
 def _merged(references: References, weights: NDArray[np.float64]) -> NDArray[np.float64]:

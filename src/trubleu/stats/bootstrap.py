@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from trubleu.native import kernels, resolve_threads
+from trubleu.results import html_record
 from trubleu.stats import checks
-from trubleu.stats.results import Interval
 from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
 
@@ -166,6 +166,31 @@ def bootstrap_scores(
     draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=progress)
     (sums,) = draws.sums_of_each([rows], 1, rows.shape)
     return scores_of(score, sums, "resample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A corpus score with its percentile bootstrap interval."""
+
+    score: float
+    """The score of the whole corpus."""
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+    confidence: float
+    """The confidence level, 0.95 by default."""
+    resamples: int
+    """Number of resamples."""
+    seed: int
+    """The seed of the draws."""
+    blocks: int
+    """Number of resampled blocks of segments; 0 if the segments themselves were resampled."""
+    standard_error: float
+    """The standard deviation of the resampled scores."""
+
+    def _repr_html_(self) -> str:
+        return html_record(self)
 
 
 def bootstrap_interval(

@@ -139,20 +139,6 @@ class RowStore:
             self._matrix = larger
 
 
-class HeldWords:
-    """Words that are looked up repeatedly, with the rows of the last lookup.
-
-    Parameters
-    ----------
-    words
-        The words, each once.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-        self.rows: tuple[dict[str, int], NDArray[np.uint32]] | None = None
-
-
 class WordRows(RowStore):
     """Rows of words.
 
@@ -175,20 +161,10 @@ class WordRows(RowStore):
             numbers = self._find(names)  # may replace the matrix
             return Rows(self._matrix, numbers, additive=True)
 
-    def find_behind(
-        self, held: HeldWords, names: Sequence[str]
-    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return all rows, their squares, and the row numbers of the held words followed by those of other words."""
+    def find_with_squares(self, names: Sequence[str]) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
+        """Return all rows, their squares, and the row numbers of distinct names."""
         with self._lock:
-            rows = held.rows
-            numbers = None
-            if rows is not None and rows[0] is self._numbers:
-                behind = self._find(names)
-                if rows[0] is self._numbers:  # the cache was not cleared
-                    numbers = np.concatenate([rows[1], behind])
-            if numbers is None:
-                numbers = self._find([*held.words, *names])
-                held.rows = self._numbers, numbers[: len(held.words)]
+            numbers = self._find(names)
             if len(self._squares) < self._used:
                 added = kernels.row_squares(self._matrix[len(self._squares) : self._used])
                 self._squares = np.concatenate([self._squares, added])
@@ -273,11 +249,9 @@ class SoftVectors:
         """Return unit-length rows for the n-grams of a slice that remain after exact matching."""
         return self._units.find(given, first_only)
 
-    def word_rows(
-        self, held: HeldWords, words: Sequence[str]
-    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
+    def word_rows(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
         """Return unnormalised word vectors, their squared lengths, and each word's row."""
-        return self._words.find_behind(held, words)
+        return self._words.find_with_squares(words)
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
         """Return rows whose sums are the vectors of n-grams, and a 1 for each word for which that fails, if any."""

@@ -9,7 +9,6 @@ import sys
 import zipfile
 import zlib
 from collections import defaultdict
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -62,7 +61,9 @@ class Stemmer:
 
     def signature(self) -> str:
         """Return its name in signatures: package, version and language."""
-        return f"snowball-{_stemmer_version()}-{self.name}"
+        from importlib.metadata import version
+
+        return f"snowball-{version('PyStemmer')}-{self.name}"
 
     # Counts made with a stemmer are cached with references, and shared by metrics with an equal one.
     def __eq__(self, other: object) -> bool:
@@ -75,37 +76,15 @@ class Stemmer:
         return Stemmer, (self.name, self.purpose)
 
 
-@cache
-def _stemmer_version() -> str:
-    from importlib.metadata import version
-
-    return version("PyStemmer")
-
-
 PARTS: Final = ("noun", "verb", "adj", "adv")
 
 # Suffixes of inflected forms and of their base forms, from WordNet's manual (morphy).
 _ENDINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "noun": (
-        ("s", ""),
-        ("ses", "s"),
-        ("xes", "x"),
-        ("zes", "z"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("men", "man"),
+        *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")),
         ("ies", "y"),
     ),
-    "verb": (
-        ("s", ""),
-        ("ies", "y"),
-        ("es", "e"),
-        ("es", ""),
-        ("ed", "e"),
-        ("ed", ""),
-        ("ing", "e"),
-        ("ing", ""),
-    ),
+    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
     "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adv": (),
 }
@@ -131,13 +110,13 @@ class WordNet:
         self._irregular: dict[str, dict[str, list[str]]] = {}
         self._found: dict[str, frozenset[str]] = {}
         checksum = hashlib.sha256()
-        version = ""
+        release = ""
         root = _opened(Path(folder))
         for part in PARTS:
             text = _text(root / f"index.{part}")
             checksum.update(text.encode())
             if told := re.search(r"WordNet (\d+(?:\.\d+)*) Copyright", text[:4000]):
-                version = f"{told[1]}-"
+                release = f"{told[1]}-"
             self._synsets[part] = dict(_index(text, part, f"{folder}/index.{part}"))
             exceptions = root / f"{part}.exc"
             text = _text(exceptions) if exceptions.is_file() else ""
@@ -146,7 +125,7 @@ class WordNet:
             for line in text.splitlines():
                 form, *bases = line.split() or [""]
                 forms[form] += bases
-        self.name = f"wordnet-{version}{checksum.hexdigest()[:8]}"
+        self.name = f"wordnet-{release}{checksum.hexdigest()[:8]}"
 
     def synsets(self, word: str) -> frozenset[str]:
         """Return the synsets of a word, in any inflected form and any part of speech.
@@ -156,15 +135,14 @@ class WordNet:
         word
             A word in lower case.
         """
-        found = self._found.get(word)
-        if found is None:
-            found = self._found[word] = frozenset(
+        if word not in self._found:
+            self._found[word] = frozenset(
                 synset
                 for part, words in self._synsets.items()
                 for base in self._bases(word, part)
                 for synset in words.get(base, ())
             )
-        return found
+        return self._found[word]
 
     def _bases(self, word: str, part: str) -> Iterator[str]:
         yield word
@@ -174,6 +152,9 @@ class WordNet:
         for ending, base in _ENDINGS[part]:
             if word.endswith(ending):
                 yield word[: -len(ending)] + base
+
+
+_SHARED: Final = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/local/lib/nltk_data")
 
 
 def installed() -> WordNet:
@@ -201,15 +182,11 @@ def installed() -> WordNet:
 
 def _places() -> Iterator[Path]:
     yield Path("/usr/share/wordnet")
-    roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
-    roots += [
-        Path("~/nltk_data").expanduser(),
-        *(Path(sys.prefix, *place) for place in (["nltk_data"], ["share", "nltk_data"])),
-    ]
-    roots += [Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data"), Path("/usr/local/lib/nltk_data")]
-    for root in roots:
-        yield root / "corpora" / "wordnet"
-        yield root / "corpora" / "wordnet.zip"
+    named = [root for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
+    usual = (f"{sys.prefix}/nltk_data", f"{sys.prefix}/share/nltk_data", *_SHARED)
+    for root in (*named, f"{Path.home()}/nltk_data", *usual):
+        yield Path(root, "corpora", "wordnet")
+        yield Path(root, "corpora", "wordnet.zip")
 
 
 def _opened(folder: Path) -> Path | zipfile.Path:
