@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,12 @@ from trubleu.signature import number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    RowsOfChosen = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+    """Returns the statistics against a subset of the references; rows of segments without any are undefined."""
 
     from trubleu.progress import Progress
     from trubleu.signature import Signature
@@ -91,13 +94,6 @@ class FResult(Result):
 
 
 ResultKind = TypeVar("ResultKind", bound=Result)
-
-
-class Compared(Protocol):
-    """Outputs compared with each of their references."""
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics against a subset of the references; rows of segments without any are undefined."""
 
 
 class Metric(ABC):
@@ -181,7 +177,7 @@ class Metric(ABC):
         outputs: Sequence[str],  # noqa: ARG002
         references: References,  # noqa: ARG002
         threads: int | None = None,  # noqa: ARG002
-    ) -> Compared | None:
+    ) -> RowsOfChosen | None:
         """Compare outputs with each reference once, if statistics for any subset can be derived from that.
 
         Every segment has a reference. A metric that learns does so from the chosen subset.

@@ -8,6 +8,7 @@ weighted total over the plain total. For BLEU this is 1, and the formula is sacr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
-    Compared,
     Result,
     as_references,
     check_smoothing,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.metrics.base import RowsOfChosen
 
 
 class Counts(NamedTuple):
@@ -236,11 +237,11 @@ class Bleu(BleuOptions):
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    ) -> RowsOfChosen | None:
         """Compare outputs with each reference once."""
-        from trubleu.metrics.chosen_references import ComparedNgrams, NgramMatches
+        from trubleu.metrics.chosen_references import NgramMatches
 
-        return ComparedNgrams(self, NgramMatches.of(self, outputs, references, threads))
+        return partial(NgramMatches.of(self, outputs, references, threads).rows, self)
 
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
         """Split the columns of summed statistics."""

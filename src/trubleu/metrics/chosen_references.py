@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -261,7 +260,10 @@ class NgramMatches:
     def rows(
         self, metric: NgramMetric, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return rows of n-gram statistics against a choice of references, as `NgramMetric.ngrams` makes them."""
+        """Return rows of n-gram statistics against a choice of references, as `NgramMetric.ngrams` makes them.
+
+        With weights, rows of segments without a good reference are 0.
+        """
         offsets = self.ngrams.offsets[:-1]
         totals = np.maximum(self.lengths[:, np.newaxis] - np.arange(metric.order), 0).astype(float)
         rows = [self.lengths, self._reference_lengths(metric, chosen, weights)]
@@ -278,7 +280,10 @@ class NgramMatches:
         if weights is not None:
             best = np.maximum.reduceat(np.where(chosen, weights, -np.inf), offsets)
             rows.append(best[:, np.newaxis] * totals)
-        return np.column_stack([*rows, totals])
+        found = np.column_stack([*rows, totals])
+        if weights is not None:
+            found[~np.logical_or.reduceat(chosen & (weights > 0), offsets)] = 0.0
+        return found
 
     def _reference_lengths(
         self, metric: NgramMetric, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None
@@ -297,20 +302,3 @@ class NgramMatches:
             rank = lengths + (largest * apart if metric.reference_length == "closest" else 0)
             found = np.minimum.reduceat(np.where(allowed, rank, np.iinfo(np.int64).max), offsets) % largest
         return np.where(number > 0, found, 0).astype(float)
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedNgrams:
-    """Outputs beside each reference, as the metric counts; weights are those of the references, if they count."""
-
-    metric: NgramMetric
-    matches: NgramMatches
-    weights: NDArray[np.float64] | None = None
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics against a choice of the references."""
-        rows = self.matches.rows(self.metric, chosen, self.weights)
-        if self.weights is not None:
-            good = np.logical_or.reduceat(chosen & (self.weights > 0), self.matches.ngrams.offsets[:-1])
-            rows[~good] = 0.0
-        return rows

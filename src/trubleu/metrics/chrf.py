@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, Compared, FResult
+from trubleu.metrics.base import AnyReferences, FResult
 from trubleu.metrics.matching import TextMetric, TextPairs, kept_part
 from trubleu.native import kernels, resolve_threads
 from trubleu.stats import total
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.metrics.base import RowsOfChosen
 
 TINY: Final = 1e-16
 """Precision of no n-grams, as in sacreBLEU."""
@@ -75,14 +76,23 @@ class ChrF(TextMetric):
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    ) -> RowsOfChosen | None:
         """Compare outputs with each reference once."""
         texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
         count, options = references.count, self._options()
         workers = resolve_threads(threads, count)
         alone = kernels.ChrfReferences(references.texts, np.arange(count + 1), options, 0, count, workers)
         rows = alone.statistics(texts, options, workers)
-        return _ComparedChrF(references.offsets, rows, self.score(rows))
+        offsets, every_score = references.offsets, self.score(rows)
+
+        def rows_of(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+            """Return the statistics of the best chosen reference; of equal ones, the first."""
+            scores = np.where(chosen, every_score, -1.0)
+            best = np.maximum.reduceat(scores, offsets[:-1])
+            places = np.flatnonzero(scores == np.repeat(best, np.diff(offsets)))
+            return rows[places[np.searchsorted(places, offsets[:-1])]]
+
+        return rows_of
 
     def _options(self) -> kernels.ChrfOptions:
         orders, factor = (self.char_order, self.word_order), self.beta**2
@@ -134,21 +144,6 @@ class ChrF(TextMetric):
             "space": self.whitespace,
             "sacrebleu": _sacrebleu_version(),
         }
-
-
-class _ComparedChrF(NamedTuple):
-    """The statistics and score of each output against each reference."""
-
-    offsets: NDArray[np.int64]
-    statistics: NDArray[np.float64]
-    scores: NDArray[np.float64]
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics of the best chosen reference; of equal ones, the first."""
-        scores = np.where(chosen, self.scores, -1.0)
-        best = np.maximum.reduceat(scores, self.offsets[:-1])
-        places = np.flatnonzero(scores == np.repeat(best, np.diff(self.offsets)))
-        return self.statistics[places[np.searchsorted(places, self.offsets[:-1])]]
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import Compared
+    from trubleu.metrics.base import RowsOfChosen
     from trubleu.metrics.corpus_weights import Corpus, NgramCounts
 
 
@@ -81,11 +82,33 @@ class Cider(WeightedNgramMetric):
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    ) -> RowsOfChosen | None:
         """Compare outputs with each reference once; idf comes from the chosen references."""
         if self.stem or not self.learns:
             return None
-        return _ComparedCider(self, NgramMatches.of(self, outputs, references, threads))
+        return partial(self._rows_of_chosen, NgramMatches.of(self, outputs, references, threads))
+
+    def _rows_of_chosen(self, matches: NgramMatches, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return (score, 1) of each segment against the chosen references."""
+        ngrams, sigma = matches.ngrams, self.sigma
+        self.check_known(ngrams.segments(chosen), own=True)
+        weights = ngrams.idf_weights(chosen, self.order)
+        alike = np.zeros(len(chosen))
+        for order, found in enumerate(matches.matches[: self.order], 1):
+            squares, norms = weights.squares[order - 1], weights.norms[order - 1]
+            own = np.bincount(found.segment, found.said**2 * squares[found.number], len(ngrams.offsets) - 1)
+            said = found.said[found.matched]
+            counted = np.minimum(said, found.held) if sigma else said
+            products = counted * found.held * squares[found.number][found.matched]
+            both = np.sqrt(own[ngrams.segment_of] * norms)
+            shared = np.bincount(found.reference, products, len(chosen))
+            alike += np.divide(shared, both, out=np.zeros(len(chosen)), where=both > 0)
+        if sigma:
+            longer = (matches.lengths[ngrams.segment_of] - ngrams.lengths) / sigma
+            alike *= np.exp(-(longer**2) / 2)
+        sums, counts = (np.add.reduceat(each * chosen, ngrams.offsets[:-1]) for each in (alike, np.ones(len(chosen))))
+        scores = 10 * sums / np.maximum(counts, 1) / self.order
+        return np.column_stack([scores, np.ones(len(scores))])
 
     def _rows(self, part: Part) -> NDArray[np.float64]:
         """Return (score, 1)."""
@@ -118,36 +141,6 @@ class Cider(WeightedNgramMetric):
             "stem": self._stemmer.signature() if self._stemmer else "none",
             "sigma": self.sigma or None,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _ComparedCider:
-    """Outputs compared with each reference by CIDEr."""
-
-    metric: Cider
-    matches: NgramMatches
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return (score, 1) of each segment against the chosen references."""
-        ngrams, sigma = self.matches.ngrams, self.metric.sigma
-        self.metric.check_known(ngrams.segments(chosen), own=True)
-        weights = ngrams.idf_weights(chosen, self.metric.order)
-        alike = np.zeros(len(chosen))
-        for order, matches in enumerate(self.matches.matches[: self.metric.order], 1):
-            squares, norms = weights.squares[order - 1], weights.norms[order - 1]
-            own = np.bincount(matches.segment, matches.said**2 * squares[matches.number], len(ngrams.offsets) - 1)
-            said = matches.said[matches.matched]
-            counted = np.minimum(said, matches.held) if sigma else said
-            products = counted * matches.held * squares[matches.number][matches.matched]
-            both = np.sqrt(own[ngrams.segment_of] * norms)
-            shared = np.bincount(matches.reference, products, len(chosen))
-            alike += np.divide(shared, both, out=np.zeros(len(chosen)), where=both > 0)
-        if sigma:
-            longer = (self.matches.lengths[ngrams.segment_of] - ngrams.lengths) / sigma
-            alike *= np.exp(-(longer**2) / 2)
-        sums, counts = (np.add.reduceat(each * chosen, ngrams.offsets[:-1]) for each in (alike, np.ones(len(chosen))))
-        scores = 10 * sums / np.maximum(counts, 1) / self.metric.order
-        return np.column_stack([scores, np.ones(len(scores))])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

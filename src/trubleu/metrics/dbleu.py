@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from trubleu.errors import CountedWarning, DataError, some
-from trubleu.metrics.base import Compared, Metric, whole_references
+from trubleu.metrics.base import Metric, whole_references
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
 from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.metrics.options import kind_and_number, signed
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.base import RowsOfChosen
 
 
 def all_rated(references: References, unrated_as: float | None) -> References:
@@ -162,14 +164,14 @@ class DeltaBleu(WeightedNgrams, Bleu):
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    ) -> RowsOfChosen | None:
         """Compare outputs with each reference once."""
         if self.definition != "paper":
             return None
-        from trubleu.metrics.chosen_references import ComparedNgrams, NgramMatches
+        from trubleu.metrics.chosen_references import NgramMatches
 
         matches = NgramMatches.of(self, outputs, references, threads)
-        return ComparedNgrams(self, matches, self.rated_weights(references))
+        return partial(matches.rows, self, weights=self.rated_weights(references))
 
     def without_weights(self) -> str:
         """Return which metric this is equal to if all weights are 1."""

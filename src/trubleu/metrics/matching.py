@@ -203,14 +203,18 @@ class WordMetric(TextMetric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        self.name = f"{self.family}-{check_order(self.order)}"
+        check_order(self.order)
         self.tokenizer = tokenizer(self.tokenize)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The metric's name, with its order."""
+        return f"{self.family}-{self.order}"
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length, also in its name."""
         other = copy(self)
         other.order = check_order(order)
-        other.name = f"{self.name.rpartition('-')[0]}-{order}"
         return other
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
-    from trubleu.metrics.base import Compared
+    from trubleu.metrics.base import RowsOfChosen
     from trubleu.progress import Progress
 
 
@@ -142,7 +142,7 @@ class Scoring:
             if compared is None:
                 self._rows[mine] = self._scored(metric, chosen, key, system, segments, progress)
                 return self._rows[mine]
-            self._rows[mine] = compared.rows(chosen)[segments]
+            self._rows[mine] = compared(chosen)[segments]
         if progress is not None:
             progress(len(segments))
         return self._rows[mine]
@@ -169,12 +169,12 @@ class Scoring:
         texts = [outputs[segment] for segment in segments.tolist()]
         return learned.statistics(texts, references, threads=self.threads, progress=progress)
 
-    def _compared(self, metric: Metric, system: int) -> Compared | None:
+    def _compared(self, metric: Metric, system: int) -> RowsOfChosen | None:
         """Return a system's outputs compared with all references; kept with these, for all pairs and conditions."""
         owner = next(each for each in type(metric).__mro__ if {"statistics", "by_reference"} & vars(each).keys())
         if "by_reference" not in vars(owner):  # a metric of somebody's own that counts otherwise
             return None
-        kept: dict[object, Compared | None] = self.library.references.remembered("compared", dict)
+        kept: dict[object, RowsOfChosen | None] = self.library.references.remembered("compared", dict)
         key = str(metric.signature()), system
         if key not in kept:
             kept[key] = metric.by_reference(self.outputs[system], self.library.references, self.threads)

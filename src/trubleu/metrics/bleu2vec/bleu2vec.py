@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import Compared
+    from trubleu.metrics.base import RowsOfChosen
     from trubleu.metrics.bleu2vec.vectors import Rows
     from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
@@ -215,8 +215,6 @@ class Bleu2Vec(Bleu):
         if self.tokenize is None:
             self.tokenize = word_tokenize if self._release else "13a"
         super().__post_init__()
-        if self.recall:
-            self.name = f"{self.family}-f-{self.order}"
         self.vectors = source = Composed(as_source(self.vectors)) if self.oov == COMPOSED else as_source(self.vectors)
         check_orders(source, self.order)
         for option in fields(self) if self._release else ():
@@ -229,6 +227,11 @@ class Bleu2Vec(Bleu):
                 "as in bleu-4[effective_order=true]"
             )
         self._vectors = soft_vectors(source)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The metric's name, with its order."""
+        return f"{self.family}-f-{self.order}" if self.recall else super().name
 
     def _scale(self) -> kernels.SoftScale:
         unknown = UNKNOWN if isinstance(self.oov, str) else self.oov
@@ -309,7 +312,7 @@ class Bleu2Vec(Bleu):
         outputs: Sequence[str],  # noqa: ARG002
         references: References,  # noqa: ARG002
         threads: int | None = None,  # noqa: ARG002
-    ) -> Compared | None:
+    ) -> RowsOfChosen | None:
         """Return None: near misses are aligned anew with every choice of references."""
         return None
 
