@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.metrics.base import RowsOfChosen
 
+_version: Final = cache(version)
+
 TINY: Final = 1e-16
 """Precision of no n-grams, as in sacreBLEU."""
 
@@ -142,14 +144,8 @@ class ChrF(TextMetric):
             "nw": self.word_order,
             "beta": self.beta,
             "space": self.whitespace,
-            "sacrebleu": _sacrebleu_version(),
+            "sacrebleu": _version("sacrebleu"),  # whose scores are the same
         }
-
-
-@cache
-def _sacrebleu_version() -> str:
-    """Return the sacreBLEU version that the scores are comparable with, without importing it."""
-    return version("sacrebleu")
 
 
 def _mean(values: NDArray[np.float64], effective: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -135,10 +135,6 @@ class LearningMetric(WordMetric):
             raise DataError(f"{whole.source} has no segments for {self.name} to learn from; give some with references")
         return self.knowing(Learned(self._counts_of(whole), _digest(whole)))
 
-    def counts(self, references: References | PreparedReferences, threads: int | None = None) -> NgramCounts:
-        """Return the counts of some of the references; they add up, and `Learned.of` takes the sum."""
-        return self._counted(whole_references(references), threads, drop_rare=False)
-
     @property
     def learned_orders(self) -> int:
         """Maximum length of the n-grams that are learned."""
@@ -159,12 +155,13 @@ class LearningMetric(WordMetric):
             If it is.
         """
 
-    def _words(self, references: References, threads: int) -> ReferenceWords:
-        return ReferenceWords.of(references, self.tokenizer, self.lowercase, threads)
-
-    def _counted(self, references: References, threads: int | None, *, drop_rare: bool) -> NgramCounts:
-        threads = resolve_threads(threads, references.count)
-        words = self._words(references, threads)
+    def counts(
+        self, references: References | PreparedReferences, threads: int | None = None, *, drop_rare: bool = False
+    ) -> NgramCounts:
+        """Return the counts of some of the references; they add up, and `Learned.of` takes the sum."""
+        whole = whole_references(references)
+        threads = resolve_threads(threads, whole.count)
+        words = ReferenceWords.of(whole, self.tokenizer, self.lowercase, threads)
         counts = NgramCounts(self.learned_orders, self.counted)
         counts.add(words.texts, words.offsets, words.stems(self._stemming), drop_rare, threads)
         return counts
@@ -175,7 +172,7 @@ class LearningMetric(WordMetric):
         kept: dict[str, NgramCounts] = references.remembered(key, dict)
         counts = kept.get("counts")
         if counts is None or counts.orders < self.learned_orders:
-            counts = kept["counts"] = self._counted(references, threads, drop_rare=True)
+            counts = kept["counts"] = self.counts(references, threads, drop_rare=True)
         return counts
 
     def _known(self, references: References, threads: int | None = None) -> NgramCounts:
@@ -262,7 +259,7 @@ class WeightedNgramMetric(LearningMetric):
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return a row of statistics per segment; n-grams are weighted by all references given here."""
         segments, threads = given.references, given.workers()
-        words = self._words(segments, threads)
+        words = ReferenceWords.of(segments, self.tokenizer, self.lowercase, threads)
         known = self._known(segments, threads)
         self.check_known(known.segments, own=self.learns)
         lines = kernel_texts(given.outputs, self.tokenizer, self.lowercase)[0]

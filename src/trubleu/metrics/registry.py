@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from trubleu import metrics
 from trubleu.errors import MissingExtraError, UsageError, nearest
 from trubleu.metrics.base import Metric
 from trubleu.metrics.defaults import WITHOUT_VECTORS
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """The location of a metric, and its description.
+    """A metric and its description.
 
     Attributes
     ----------
-    module, factory
-        The module in this folder and the class in it.
+    factory
+        The name of its class in `trubleu.metrics`.
     purpose
         What people use it for, in a few words.
     implied
@@ -32,7 +33,6 @@ class Entry(NamedTuple):
         The extra of this package that it needs unless told otherwise.
     """
 
-    module: str
     factory: str
     purpose: str
     implied: Mapping[str, Any] = {}
@@ -40,35 +40,36 @@ class Entry(NamedTuple):
 
     def load(self) -> Callable[..., Metric]:
         """Return the class."""
-        return getattr(importlib.import_module(f"trubleu.metrics.{self.module}"), self.factory)  # type: ignore[no-any-return]
+        found: Callable[..., Metric] = getattr(metrics, self.factory)
+        return found
 
 
 _RECALL: Final = {"recall": True}
 
 ENTRIES: Final[dict[str, Entry]] = {
-    "trubleu": Entry("trubleu", "TruBleu", "recommended: any task, rated references or not", extra="ready"),
-    "bleu": Entry("bleu", "Bleu", "the usual corpus score; equals sacreBLEU"),
-    "sbleu": Entry("sbleu", "SentenceBleu", "single segments: mean sentence-level BLEU"),
-    "dbleu": Entry("dbleu", "DeltaBleu", "ΔBLEU: BLEU with rated references"),
-    "sdbleu": Entry("sbleu", "SentenceDeltaBleu", "single segments: mean sentence-level ΔBLEU"),
-    "ibleu": Entry("ibleu", "IBleu", "paraphrases: BLEU minus source overlap"),
-    "nist": Entry("nist", "Nist", "translation: rare n-grams count more"),
-    "cider": Entry("cider", "Cider", "image captions: tf-idf similarity"),
-    "cider-d": Entry("cider", "CiderD", "the usual CIDEr, robust to repetition"),
-    "bleu2vec": Entry("bleu2vec", "Bleu2Vec", "BLEU with partial credit for near misses", extra="ready"),
-    "bleu2vec-f": Entry("bleu2vec", "Bleu2Vec", "bleu2vec with recall, no brevity penalty", _RECALL, "ready"),
-    "dbleu2vec": Entry("bleu2vec", "DeltaBleu2Vec", "ΔBLEU with partial credit for near misses", extra="ready"),
-    "dbleu2vec-f": Entry("bleu2vec", "DeltaBleu2Vec", "dbleu2vec with recall, no brevity penalty", _RECALL, "ready"),
-    "chrf": Entry("chrf", "ChrF", "rich morphology: character n-grams"),
-    "chrf++": Entry("chrf", "ChrF", "chrF with words and word bigrams", {"word_order": 2}),
-    "lebleu": Entry("lebleu", "LeBleu", "rich morphology: BLEU by spelling"),
-    "meteor": Entry("meteor", "Meteor", "English segments: words, stems, synonyms", extra="meteor"),
-    "rouge": Entry("rouge", "Rouge", "summaries: words or n-grams in common"),
-    "rouge-l": Entry("rouge", "RougeL", "summaries: words in the same order"),
-    "rouge-lsum": Entry("rouge", "RougeLsum", "summaries of several sentences, one per line"),
-    "ter": Entry("ter", "Ter", "translation edit rate"),
-    "distinct": Entry("diversity", "Distinct", "diversity: different n-grams of all outputs"),
-    "self-bleu": Entry("diversity", "SelfBleu", "diversity: how alike the outputs are"),
+    "trubleu": Entry("TruBleu", "recommended: any task, rated references or not", extra="ready"),
+    "bleu": Entry("Bleu", "the usual corpus score; equals sacreBLEU"),
+    "sbleu": Entry("SentenceBleu", "single segments: mean sentence-level BLEU"),
+    "dbleu": Entry("DeltaBleu", "ΔBLEU: BLEU with rated references"),
+    "sdbleu": Entry("SentenceDeltaBleu", "single segments: mean sentence-level ΔBLEU"),
+    "ibleu": Entry("IBleu", "paraphrases: BLEU minus source overlap"),
+    "nist": Entry("Nist", "translation: rare n-grams count more"),
+    "cider": Entry("Cider", "image captions: tf-idf similarity"),
+    "cider-d": Entry("CiderD", "the usual CIDEr, robust to repetition"),
+    "bleu2vec": Entry("Bleu2Vec", "BLEU with partial credit for near misses", extra="ready"),
+    "bleu2vec-f": Entry("Bleu2Vec", "bleu2vec with recall, no brevity penalty", _RECALL, "ready"),
+    "dbleu2vec": Entry("DeltaBleu2Vec", "ΔBLEU with partial credit for near misses", extra="ready"),
+    "dbleu2vec-f": Entry("DeltaBleu2Vec", "dbleu2vec with recall, no brevity penalty", _RECALL, "ready"),
+    "chrf": Entry("ChrF", "rich morphology: character n-grams"),
+    "chrf++": Entry("ChrF", "chrF with words and word bigrams", {"word_order": 2}),
+    "lebleu": Entry("LeBleu", "rich morphology: BLEU by spelling"),
+    "meteor": Entry("Meteor", "English segments: words, stems, synonyms", extra="meteor"),
+    "rouge": Entry("Rouge", "summaries: words or n-grams in common"),
+    "rouge-l": Entry("RougeL", "summaries: words in the same order"),
+    "rouge-lsum": Entry("RougeLsum", "summaries of several sentences, one per line"),
+    "ter": Entry("Ter", "translation edit rate"),
+    "distinct": Entry("Distinct", "diversity: different n-grams of all outputs"),
+    "self-bleu": Entry("SelfBleu", "diversity: how alike the outputs are"),
 }
 
 ALIASES: Final = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
@@ -14,7 +15,7 @@ from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling, ends_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -65,7 +66,11 @@ def judgements(item: Iterable[Hashable], rater: Iterable[RaterLabel], score: Arr
     >>> found.raters, found.rater.tolist(), found.item.tolist()
     (('ann', 'bob'), [1, 0, 1], [0, 0, 1])
     """
-    items, labels, scores = _labels(item, "item"), _labels(rater, "rater"), whole_scores(score, "score")
+    items, labels, scores = (
+        _labels(item, "item"),
+        _labels(rater, "rater", (int, str, np.integer)),
+        whole_scores(score, "score"),
+    )
     if not len(items) == len(labels) == len(scores):
         raise DataError(
             f"there are {len(items)} items, {len(labels)} raters and {len(scores)} scores; "
@@ -120,12 +125,14 @@ def whole_scores(score: ArrayLike, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _labels(labels: Iterable[Hashable], name: str) -> list[Hashable]:
+def _labels(labels: Iterable[Hashable], name: str, kinds: type | tuple[type, ...] = Hashable) -> list[Hashable]:
     # Not through an array: one of numbers and names would turn numbers into names.
     listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     for row, label in enumerate(listed):
         if label is None or label != label:
             raise DataError(f"rating {row} (counted from 0) has no {name}; leave it out or name it")
+        if not isinstance(label, kinds):
+            raise DataError(f"{name} {label!r} of rating {row} (counted from 0) cannot serve as a label; use a name")
     return listed
 
 

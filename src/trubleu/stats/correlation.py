@@ -343,14 +343,9 @@ def _sets(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def _counts(counts: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(counts)
-    if array.dtype.kind not in "iub":
-        raise DataError(f"counts must be whole numbers, not of the type {array.dtype}")
-    array = _table(array, "counts")
-    if array.size and int(array.max()) > MOST_POINTS:
-        raise DataError(f"a point may enter at most 2^30 times, not {array.max():,}")
-    if array.size and int(array.min()) < 0:
-        raise DataError(f"a point cannot enter {array.min()} times; counts must not be negative")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    if array.dtype.kind not in "iub" or array.max(initial=0) > MOST_POINTS or array.min(initial=0) < 0:
+        raise DataError("counts must be whole numbers from 0 to 2^30: how often each point enters")
+    return np.ascontiguousarray(_table(array, "counts"), dtype=np.int64)
 
 
 def _two_lists(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -144,6 +144,9 @@ class MetaEvaluation:
         """The calibrated tie threshold of each metric."""
         return self.pairs.calibrated()
 
+    def _ties(self, measure: str) -> NDArray[np.float64] | float:
+        return self.epsilon if measure == CALIBRATED else 0.0
+
     @cached_property
     def signs(self) -> NDArray[np.float64]:
         """Random signs of the items."""
@@ -155,8 +158,7 @@ class MetaEvaluation:
         if level == "segment" and measure in TAUS:
             return GroupMeans(self.pairs.tau(measure), one)
         if level == "segment" and measure in (ACCURACY, CALIBRATED):
-            epsilon = self.epsilon if measure == CALIBRATED else None
-            return GroupMeans(self.pairs.accuracy(epsilon), self.pairs.items() * one)
+            return GroupMeans(self.pairs.accuracy(self._ties(measure)), self.pairs.items() * one)
         people = self._rated()
         if level == "segment":
             return coefficient_means(people, self.scores, *split_measure(measure))
@@ -355,7 +357,7 @@ class MetaEvaluation:
     def _pair_counts(self, measure: str) -> NDArray[np.int8]:
         if measure in TAUS:
             return self.pairs.credits(measure)
-        right = self.pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(self.scores)))
+        right = self.pairs.right(self._ties(measure))
         return np.stack([right, np.ones_like(right)]).astype(np.int8)
 
     def _item_terms(self, measure: str) -> NDArray[np.float64] | None:

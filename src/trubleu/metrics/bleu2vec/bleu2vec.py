@@ -54,15 +54,6 @@ def holds_order(source: VectorSource, order: int) -> bool:
     return source.orders is None or order <= USUAL_ORDER or order in source.orders
 
 
-def check_orders(source: VectorSource, order: int) -> None:
-    """Raise an error for n-grams of an unusual length that the vectors do not hold."""
-    if not holds_order(source, order):
-        raise UsageError(
-            f"{source.name} has no n-grams of {order} words; use an order of at most {USUAL_ORDER}, other vectors, "
-            f"or oov={COMPOSED}"
-        )
-
-
 def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) -> None:
     """Warn if the vectors were trained on texts that were tokenized or cased differently."""
     made = getattr(source.source if isinstance(source, Composed) else source, "options", None)
@@ -80,27 +71,6 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
         what = (
             f"{source.name} was trained on texts with {' and '.join(differs)}, so words may have no vector; "
             "score with the same options, or use other vectors"
-        )
-        warnings.warn(what, TrubleuWarning, stacklevel=4)
-
-
-def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
-    """Warn if most words have no vector."""
-    if words >= ENOUGH_WORDS and 2 * unknown > words and (source.orders is None or 1 in source.orders):
-        what = (
-            f"more than half of the words that were looked up have no vector in {source.name}; "
-            "check tokenizer, case and language"
-        )
-        warnings.warn(what, TrubleuWarning, stacklevel=4)
-
-
-def warn_of_orders(source: VectorSource, order: int) -> None:
-    """Warn if the vectors hold no n-grams of some length."""
-    missing = [] if source.orders is None else [n for n in range(1, order + 1) if n not in source.orders]
-    if missing:
-        what = (
-            f"{source.name} has no n-grams of {' and '.join(map(str, missing))} words, of which only exact matches "
-            f"count; use other vectors, or oov={COMPOSED}"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=4)
 
@@ -216,7 +186,11 @@ class Bleu2Vec(Bleu):
             self.tokenize = word_tokenize if self._release else "13a"
         super().__post_init__()
         self.vectors = source = Composed(as_source(self.vectors)) if self.oov == COMPOSED else as_source(self.vectors)
-        check_orders(source, self.order)
+        if not holds_order(source, self.order):
+            raise UsageError(
+                f"{source.name} has no n-grams of {self.order} words; use an order of at most {USUAL_ORDER}, other "
+                f"vectors, or oov={COMPOSED}"
+            )
         for option in fields(self) if self._release else ():
             if option.name not in RELEASE_OPTIONS and getattr(self, option.name) != option.default:
                 raise UsageError(f"definition=release2017 settles {option.name}; leave it out")
@@ -246,7 +220,13 @@ class Bleu2Vec(Bleu):
         """Return a row of statistics per segment, in the columns of `NgramMetric.ngrams`."""
         source = self._vectors.source
         # The same text for every system, so the warning can be shown once.
-        warn_of_orders(source, self.order)
+        missing = [] if source.orders is None else [n for n in range(1, self.order + 1) if n not in source.orders]
+        if missing:
+            what = (
+                f"{source.name} has no n-grams of {' and '.join(map(str, missing))} words, of which only exact matches "
+                f"count; use other vectors, or oov={COMPOSED}"
+            )
+            warnings.warn(what, TrubleuWarning, stacklevel=4)
         warn_of_texts(source, self.tokenizer.name, self.lowercase)
         references, threads = given.references, given.workers(WORTH_THREADS)
         texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
@@ -281,7 +261,12 @@ class Bleu2Vec(Bleu):
                 )
                 rows[chosen] = rows_of(part, self._looked_up(part), flat)
             given.told(last - first)
-        warn_of_unknown(source, words, unknown)
+        if words >= ENOUGH_WORDS and 2 * unknown > words and 1 not in missing:
+            what = (
+                f"more than half of the words that were looked up have no vector in {source.name}; "
+                "check tokenizer, case and language"
+            )
+            warnings.warn(what, TrubleuWarning, stacklevel=4)
         return rows
 
     def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedNgrams, ...]:
