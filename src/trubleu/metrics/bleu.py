@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.metrics.base import (
-    AnyReferences,
-    Result,
-    as_references,
-    check_smoothing,
-    smoothing_text,
-)
+from trubleu.metrics.base import AnyReferences, Result, as_references, check_smoothing, smoothing_text
 from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.stats import total
 

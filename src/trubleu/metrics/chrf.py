@@ -121,10 +121,7 @@ class ChrF(TextMetric):
         """Score a system from its statistics."""
         summed = total(statistics)
         precision, recall, effective = self._by_order(summed)
-        means = {
-            "precision": 100 * float(_mean(precision, effective)),
-            "recall": 100 * float(_mean(recall, effective)),
-        }
+        means = {"precision": 100 * float(_mean(precision, effective)), "recall": 100 * float(_mean(recall, effective))}
         return self._result(FResult, summed, len(statistics), references, **means)
 
     def _by_order(

@@ -14,14 +14,7 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning
-from trubleu.metrics.base import (
-    AnyReferences,
-    Metric,
-    as_references,
-    check_order,
-    reference_number,
-    whole_references,
-)
+from trubleu.metrics.base import AnyReferences, Metric, as_references, check_order, reference_number, whole_references
 from trubleu.metrics.options import OPTIONS, checked
 from trubleu.native import WORTH_THREADS, kernels, resolve_threads
 from trubleu.signature import Signature, make_signature

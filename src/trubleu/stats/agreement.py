@@ -489,11 +489,7 @@ def quadratic_kappa(a: ArrayLike, b: ArrayLike, *, scale: tuple[int, int] = FIVE
 
 
 def kappa_table(
-    item: Iterable[Hashable],
-    rater: Iterable[RaterLabel],
-    score: ArrayLike,
-    *,
-    scale: tuple[int, int] = FIVE_POINTS,
+    item: Iterable[Hashable], rater: Iterable[RaterLabel], score: ArrayLike, *, scale: tuple[int, int] = FIVE_POINTS
 ) -> KappaTable:
     """Return quadratic κ of all pairs of raters who share items, and of each rater with the rest.
 

@@ -47,12 +47,7 @@ class RankCorrelations(NamedTuple):
 
 
 def rank_correlations(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    counts: ArrayLike | None = None,
-    mirrored: bool = False,
-    threads: int | None = None,
+    x: ArrayLike, y: ArrayLike, *, counts: ArrayLike | None = None, mirrored: bool = False, threads: int | None = None
 ) -> RankCorrelations:
     """Return Spearman's ρ and Kendall's τ-b of many sets of points.
 

@@ -612,10 +612,7 @@ def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], te
 
 
 def _systems_agree(
-    measure: str,
-    people: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    systems: NDArray[np.int64] | None = None,
+    measure: str, people: NDArray[np.float64], scores: NDArray[np.float64], systems: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Return a measure of system scores: ``[..., systems]`` to ``[...]``; systems have numbers if some are repeated."""
     # Means of the same numbers must tie, even if standardised or added in another order.

@@ -106,7 +106,12 @@ class RowStore:
 
     def _add(self, names: Sequence[str]) -> NDArray[np.uint32]:
         """Look up names and return their rows."""
-        self._reserve(self._used + len(names))
+        wanted = self._used + len(names)
+        if wanted > len(self._matrix):
+            # Allocated at the maximum size: unwritten memory is not committed, and nothing is copied later.
+            larger = np.empty((max(wanted, self._most_rows), self._width), np.float32)
+            larger[: self._used] = self._matrix[: self._used]
+            self._matrix = larger
         numbers = np.full(len(names), NOTHING, np.uint32)
         for first in range(0, len(names), LOOKED_UP_AT_ONCE):
             rows, lengths = self._fetched(names[first : first + LOOKED_UP_AT_ONCE])
@@ -121,6 +126,7 @@ class RowStore:
         return numbers
 
     def _fetched(self, names: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
+        """Return rows and their divisors: 0 for rows of zeros, 1 for rows that stay unscaled."""
         rows = np.asarray(self._fetch(names))
         if rows.dtype != np.float32 or rows.shape != (len(names), self._dimensions):
             rows = checked_matrix(rows, len(names), self._what)
@@ -129,14 +135,18 @@ class RowStore:
                     f"{self._what} has {rows.shape[1]} columns, but {self._dimensions} were expected; "
                     "make all vectors equally long"
                 )
-        return _with_lengths(rows, self._unit, self._what)
-
-    def _reserve(self, rows: int) -> None:
-        if rows > len(self._matrix):
-            # Allocated at the maximum size: unwritten memory is not committed, and nothing is copied later.
-            larger = np.empty((max(rows, self._most_rows), self._width), np.float32)
-            larger[: self._used] = self._matrix[: self._used]
-            self._matrix = larger
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        low, high = SAFE_LENGTHS
+        if not np.all((lengths > low) & (lengths < high)):  # also if one of its numbers is not finite
+            rows = checked_matrix(rows, len(rows), self._what)
+            if self._unit:
+                rows = normalised(np.array(rows))  # a copy: the source may still use its own
+            elif np.any(lengths >= high):
+                raise DataError(f"{self._what} has vectors longer than {high:g}; divide all vectors by a constant")
+            lengths = np.any(rows, axis=1).astype(np.float32)
+            return rows, lengths
+        return rows, lengths if self._unit else np.ones_like(lengths)
 
 
 class WordRows(RowStore):
@@ -204,22 +214,6 @@ class NGramRows(RowStore):
                 self._forget()
                 raise
             return Rows(self._matrix, given.rows(self._names), additive=False)
-
-
-def _with_lengths(rows: Matrix, unit: bool, what: str) -> tuple[Matrix, NDArray[np.float32]]:
-    """Return rows and their divisors: 0 for rows of zeros, 1 for rows that stay unscaled."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    low, high = SAFE_LENGTHS
-    if not np.all((lengths > low) & (lengths < high)):  # also if one of its numbers is not finite
-        rows = checked_matrix(rows, len(rows), what)
-        if unit:
-            rows = normalised(np.array(rows))  # a copy: the source may still use its own
-        elif np.any(lengths >= high):
-            raise DataError(f"{what} has vectors longer than {high:g}; divide all vectors by a constant")
-        lengths = np.any(rows, axis=1).astype(np.float32)
-        return rows, lengths
-    return rows, lengths if unit else np.ones_like(lengths)
 
 
 class SoftVectors:
