@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from trubleu.native import kernels
 from trubleu.stats import compare
 from trubleu.stats.metric_tests import MetaEvaluation
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from trubleu.stats import Comparison, ScoreFunction, Statistics
 
@@ -39,3 +40,8 @@ def permutation_of_metrics(
     points = MetaEvaluation(np.asarray(human, float)[:, np.newaxis], np.asarray([x, y], float)[:, :, np.newaxis])
     found = points.differences("segment", f"{correlation}-pooled", "perm-both", trials=trials, seed=seed)
     return Swaps(float(found.observed[0]), float(found.p[0]))
+
+
+def draw_counts(rows: int, resamples: int, seed: int, *, first: int = 0) -> NDArray[np.int64]:
+    """Return how often each row enters each resample of `bootstrap_scores`, from number ``first`` on."""
+    return kernels.resample_counts(rows, resamples, first, seed).astype(np.int64)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    RowsOfChosen = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+    ByReference = Callable[[NDArray[np.bool_]], NDArray[np.float64]] | None
     """Returns the statistics against a subset of the references; rows of segments without any are undefined."""
 
     from trubleu.progress import Progress
@@ -177,7 +177,7 @@ class Metric(ABC):
         outputs: Sequence[str],  # noqa: ARG002
         references: References,  # noqa: ARG002
         threads: int | None = None,  # noqa: ARG002
-    ) -> RowsOfChosen | None:
+    ) -> ByReference:
         """Compare outputs with each reference once, if statistics for any subset can be derived from that.
 
         Every segment has a reference. A metric that learns does so from the chosen subset.

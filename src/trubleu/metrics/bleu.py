@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import RowsOfChosen
+    from trubleu.metrics.base import ByReference
 
 
 class Counts(NamedTuple):
@@ -229,10 +229,10 @@ class Bleu(BleuOptions):
         """Return the lengths of hypothesis and reference, and clipped matches and n-grams by order."""
         return self.ngrams(given)
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> RowsOfChosen | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
+        if not self.only_equal:
+            return None
         from trubleu.metrics.chosen_references import NgramMatches
 
         return partial(NgramMatches.of(self, outputs, references, threads).rows, self)

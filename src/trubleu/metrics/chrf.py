@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import RowsOfChosen
+    from trubleu.metrics.base import ByReference
 
 _version: Final = cache(version)
 
@@ -76,9 +76,7 @@ class ChrF(TextMetric):
 
         return given.rows(3 * (self.char_order + self.word_order), rows_of)
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> RowsOfChosen | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
         texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
         count, options = references.count, self._options()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import RowsOfChosen
+    from trubleu.metrics.base import ByReference
     from trubleu.metrics.corpus_weights import Corpus, NgramCounts
 
 
@@ -80,9 +80,7 @@ class Cider(WeightedNgramMetric):
                 f"{remedy}"
             )
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> RowsOfChosen | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once; idf comes from the chosen references."""
         if self.stem or not self.learns:
             return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
-    from trubleu.metrics.base import RowsOfChosen
+    from trubleu.metrics.base import ByReference
 
 
 def all_rated(references: References, unrated_as: float | None) -> References:
@@ -162,9 +162,7 @@ class DeltaBleu(WeightedNgrams, Bleu):
         rows[skipped] = 0.0
         return rows
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> RowsOfChosen | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
         if self.definition != "paper":
             return None

@@ -223,15 +223,15 @@ class NgramMetric(WordMetric):
 
     Attributes
     ----------
-    counts_prepared
-        Whether it counts prepared references, where there are some.
+    only_equal
+        Whether only equal n-grams match: then references can be prepared, and counted once for any choice of them.
     length_references, definition
         As in `DeltaBleu`, where they are options.
     """
 
     reference_length: str = "closest"
 
-    counts_prepared: ClassVar[bool] = True
+    only_equal: ClassVar[bool] = True
     length_references = "all"
     definition = "paper"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
-    from trubleu.metrics.base import RowsOfChosen
+    from trubleu.metrics.base import ByReference
     from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource
@@ -207,9 +207,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         rows_of_scores[skipped] = 0.0
         return rows_of_scores
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> RowsOfChosen | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
         if self.learns:
             return None

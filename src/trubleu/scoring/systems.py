@@ -164,7 +164,7 @@ def prepare_for(references: References | PreparedReferences, metrics: Iterable[M
     """Tokenize references once if several scorings share their tokens."""
     if not isinstance(references, References):
         return
-    counting = (metric for metric in metrics if isinstance(metric, NgramMetric) and metric.counts_prepared)
+    counting = (metric for metric in metrics if isinstance(metric, NgramMetric) and metric.only_equal)
     uses = Counter((metric.tokenizer, metric.lowercase) for metric in counting)
     for (tokenizer, lowercase), metrics_of_these in uses.items():
         if metrics_of_these * systems >= PREPARE_FROM:

@@ -91,28 +91,6 @@ class Resampling:
         return sums
 
 
-def draw_counts(rows: int, resamples: int, seed: int, *, first: int = 0) -> NDArray[np.int64]:
-    """Return how often each row enters each resample, as `bootstrap_scores` draws them: ``int64[resamples, rows]``.
-
-    Parameters
-    ----------
-    rows
-        How many there are to draw from, and how many are drawn; 1 to 2^32 − 1.
-    resamples
-        How many times.
-    seed
-        From 0 to 2^64 − 1.
-    first
-        The number of the first resample.
-
-    Examples
-    --------
-    >>> draw_counts(4, 3, 12345).sum(axis=1).tolist()
-    [4, 4, 4]
-    """
-    return kernels.resample_counts(rows, resamples, first, seed).astype(np.int64)
-
-
 def bootstrap_scores(
     statistics: Statistics,
     score: ScoreFunction,

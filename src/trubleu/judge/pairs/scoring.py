@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
-    from trubleu.metrics.base import RowsOfChosen
+    from trubleu.metrics.base import ByReference
     from trubleu.progress import Progress
 
 
@@ -169,12 +169,12 @@ class Scoring:
         texts = [outputs[segment] for segment in segments.tolist()]
         return learned.statistics(texts, references, threads=self.threads, progress=progress)
 
-    def _compared(self, metric: Metric, system: int) -> RowsOfChosen | None:
+    def _compared(self, metric: Metric, system: int) -> ByReference:
         """Return a system's outputs compared with all references; kept with these, for all pairs and conditions."""
         owner = next(each for each in type(metric).__mro__ if {"statistics", "by_reference"} & vars(each).keys())
         if "by_reference" not in vars(owner):  # a metric of somebody's own that counts otherwise
             return None
-        kept: dict[object, RowsOfChosen | None] = self.library.references.remembered("compared", dict)
+        kept: dict[object, ByReference] = self.library.references.remembered("compared", dict)
         key = str(metric.signature()), system
         if key not in kept:
             kept[key] = metric.by_reference(self.outputs[system], self.library.references, self.threads)

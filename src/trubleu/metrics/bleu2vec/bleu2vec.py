@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data import References
-    from trubleu.metrics.base import RowsOfChosen
     from trubleu.metrics.bleu2vec.vectors import Rows
     from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
@@ -166,7 +164,7 @@ class Bleu2Vec(Bleu):
     uses_weights: ClassVar[bool] = False
     family: ClassVar[str] = "bleu2vec"
 
-    counts_prepared: ClassVar[bool] = False
+    only_equal: ClassVar[bool] = False
     rule = "plain"
 
     order: int = field(default=3, kw_only=False)
@@ -291,15 +289,6 @@ class Bleu2Vec(Bleu):
 
     def _looked_up(self, given: kernels.SoftSlice) -> Rows:
         return self._vectors.ngrams(given, first_only=self._release)
-
-    def by_reference(
-        self,
-        outputs: Sequence[str],  # noqa: ARG002
-        references: References,  # noqa: ARG002
-        threads: int | None = None,  # noqa: ARG002
-    ) -> RowsOfChosen | None:
-        """Return None: near misses are aligned anew with every choice of references."""
-        return None
 
     def _reference_ngrams(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the number of n-grams of the references that determine the reference length."""
