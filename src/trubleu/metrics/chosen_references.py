@@ -32,8 +32,6 @@ class _Level(NamedTuple):
         Sorted: the number of all but the last word times the number of words, plus that word.
     number, reference, segment, often
         The n-gram, the reference that has it, its segment, and how often it has it.
-    square
-        The square of how often.
     group
         The references of one segment that have the same n-gram are a group; its number.
     shared, size
@@ -47,7 +45,6 @@ class _Level(NamedTuple):
     reference: NDArray[np.int64]
     segment: NDArray[np.int64]
     often: NDArray[np.int64]
-    square: NDArray[np.float64]
     group: NDArray[np.int64]
     shared: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -130,9 +127,8 @@ class ReferenceNgrams:
             segment, number = np.divmod(rest, max(len(keys), 1))
             begins = np.diff(rest, prepend=-1) != 0
             group, shared = np.cumsum(begins) - 1, number[begins]
-            square = (often * often).astype(float)
             size, segments = np.bincount(group), np.bincount(shared, minlength=len(keys) + 1)
-            self._levels.append(_Level(keys, number, reference, segment, often, square, group, shared, size, segments))
+            self._levels.append(_Level(keys, number, reference, segment, often, group, shared, size, segments))
         return self._levels[order - 1]
 
     def segments(self, chosen: NDArray[np.bool_]) -> int:
@@ -151,7 +147,7 @@ class ReferenceNgrams:
                 gone = np.bincount(level.group[absent], minlength=len(level.size)) == level.size
                 segments = level.segments - np.bincount(level.shared[gone], minlength=len(level.segments))
                 found.squares.append(logarithms[segments])
-                values = level.square * found.squares[-1][level.number]
+                values = level.often**2 * found.squares[-1][level.number]
                 found.norms.append(np.bincount(level.reference, values, len(self.lengths)).astype(float))
             while len(self._idf) >= KEPT_CHOICES:
                 self._idf.pop(next(iter(self._idf)), None)

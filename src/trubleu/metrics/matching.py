@@ -70,10 +70,6 @@ class TextPairs(NamedTuple):
     ) -> NDArray[np.float64]:
         """Return a row per segment, computed in slices; Ctrl-C and progress are handled between two slices."""
         count, size = len(self.outputs), size or SLICE
-        if 0 < count <= size:
-            rows = rows_of(0, count)
-            self.told(count)
-            return rows
         rows = np.empty((count, columns))
         for first in range(0, count, size):
             last = min(first + size, count)

@@ -9,8 +9,10 @@ import sys
 import zipfile
 import zlib
 from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
 from trubleu.optional_deps import needed
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@dataclass(frozen=True)
 class Stemmer:
-    """A Snowball stemmer; stemmers of the same name are equal.
+    """A Snowball stemmer; stemmers of the same name are equal, and share what is counted with them.
 
     Parameters
     ----------
@@ -35,18 +38,16 @@ class Stemmer:
     'sleep'
     """
 
-    def __init__(self, name: str, purpose: str) -> None:
-        self.name, self.purpose = name, purpose
-        package = needed("Stemmer", purpose, "trubleu[meteor]", "PyStemmer")
-        languages = package.algorithms()
-        if name not in languages:
-            raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
-        self._stemmer = package.Stemmer(name, 0)  # its word cache costs more than stemming
+    name: str
+    purpose: str = field(compare=False)
+
+    def __post_init__(self) -> None:
+        _snowball(self.name, self.purpose)
 
     def __call__(self, word: str) -> str:
         """Return the stem of a word; a word with a lone surrogate, which UTF-8 cannot encode, is its own stem."""
         try:
-            stem: str = self._stemmer.stemWord(word)
+            stem: str = _snowball(self.name, self.purpose).stemWord(word)
         except UnicodeEncodeError:
             return word
         return stem or word
@@ -54,7 +55,7 @@ class Stemmer:
     def stems(self, words: list[str]) -> list[str]:
         """Return the stems of several words."""
         try:
-            stems: list[str] = self._stemmer.stemWords(words)
+            stems: list[str] = _snowball(self.name, self.purpose).stemWords(words)
         except UnicodeEncodeError:
             return [*map(self, words)]
         return stems if all(stems) else [*map(self, words)]
@@ -65,15 +66,14 @@ class Stemmer:
 
         return f"snowball-{version('PyStemmer')}-{self.name}"
 
-    # Counts made with a stemmer are cached with references, and shared by metrics with an equal one.
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stemmer) and self.name == other.name
 
-    def __hash__(self) -> int:
-        return hash((Stemmer, self.name))
-
-    def __reduce__(self) -> tuple[type[Stemmer], tuple[str, str]]:
-        return Stemmer, (self.name, self.purpose)
+@cache
+def _snowball(name: str, purpose: str) -> Any:
+    package = needed("Stemmer", purpose, "trubleu[meteor]", "PyStemmer")
+    languages = package.algorithms()
+    if name not in languages:
+        raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
+    return package.Stemmer(name, 0)  # its word cache costs more than stemming
 
 
 PARTS: Final = ("noun", "verb", "adj", "adv")
