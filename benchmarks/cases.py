@@ -27,7 +27,7 @@ from benchmarks.soft import soft
 from benchmarks.store import vector_store
 from benchmarks.timing import best, interpreter_seconds
 from benchmarks.training import training
-from trubleu.stats import paired_bootstrap
+from trubleu.stats import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,12 +177,12 @@ def bootstrap(bench: Bench) -> Iterator[Row]:
     resamples = bench.size(10_000)
     metric = trubleu.metric("bleu-4")
     a, b = (metric.statistics(system, bench.b.references) for system in bench.b.systems[:2])
-    theirs = peers.SacrebleuTest(b, a)
+    pair, theirs = {"a": a, "b": b}, peers.SacrebleuTest(b, a)
     yield Row(
         name="bootstrap",
         data=bench.b.name,
         peer="sacreBLEU",
-        ours_seconds=best(lambda: paired_bootstrap(a, b, metric.score, resamples=resamples, threads=1), bench.runs(5)),
+        ours_seconds=best(lambda: compare(pair, metric.score, resamples=resamples, threads=1), bench.runs(5)),
         peer_seconds=best(lambda: theirs.run(resamples), bench.runs(2)),
         bar=20.0,
         note=f"{resamples:,} paired resamples, from statistics",

@@ -90,7 +90,8 @@ def test_the_options_of_one_metric(run: Run) -> None:
     rows = json.loads(out)["options"]
     options = {row["option"]: row["default"] for row in rows}
     assert options == {"tokenize": "13a", "lowercase": "false", "stem": "false", "corpus": None, "sigma": "6.0"}
-    assert [row["takes"] for row in rows if row["option"] in ("stem", "sigma")] == ["true or false", "a number above 0"]
+    takes = {row["option"]: row["takes"] for row in rows}
+    assert (takes["stem"], takes["sigma"]) == ("true or false", "a number above 0")
     assert run("--list-metrics", "cider-d-2", "--format", "json")[1] == out
     assert "there is no metric 'nothing'" in run("--list-metrics", "nothing")[2]
 
@@ -222,7 +223,7 @@ def test_a_metric_is_made_once(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             made.append(stemmer)
             super().__init__(stemmer=stemmer)
 
-    monkeypatch.setattr("trubleu.metrics.meteor.Meteor", Counted)
+    monkeypatch.setattr("trubleu.metrics.Meteor", Counted)
     (tmp_path / "r").write_text("a b\nc d\n")
     assert run("--ref", "r", "r", "-m", "meteor", "-m", "meteor[stemmer=none]")[0] == 0
     assert made == ["porter", "none"]

@@ -72,7 +72,7 @@ def test_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["-m", "bleu2vec[vectors=none.vec]"], "none.vec"),
         (["-m", "bleu2vec-9[vectors=words.vec]"], "has no n-grams of 9 words"),
-        (["-m", "dbleu2vec[vectors=words.vec,similarity=raw]"], "similarity=raw does not go with weights"),
+        (["-m", "dbleu2vec[vectors=words.vec,similarity=raw]"], "similarity=raw is not known; it is clamp or shift:S"),
         (
             ["-m", "bleu-4", "-m", "bleu2vec[vectors=words.vec]", "--effective-order"],
             "give it to other metrics only, as in bleu-4[effective_order=true]",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def row_of(found: Explanation) -> list[float]:
-    """Return the n-gram statistics in the columns of `trubleu.metrics.matching.Matching`; none if skipped."""
+    """Return the n-gram statistics in the columns of `NgramMetric.ngrams`; none if skipped."""
     if found.skipped:
         return []
     return [

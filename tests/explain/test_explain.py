@@ -51,9 +51,9 @@ def metrics(draw: st.DrawFn) -> trubleu.Metric:
 
 
 def kernel_rows(metric: Any, outputs: list[str], references: References) -> np.ndarray[Any, np.dtype[np.float64]]:
-    weights = None if metric.matching.credit == "counts" else references.weights
+    weights = references.weights if metric.uses_weights else None
     pairs = TextPairs(tuple(outputs), references, None, 1, None)
-    rows: np.ndarray[Any, np.dtype[np.float64]] = metric.matching.statistics(pairs, weights)
+    rows: np.ndarray[Any, np.dtype[np.float64]] = metric.ngrams(pairs, weights)
     return rows
 
 
@@ -101,8 +101,8 @@ def check_consistent(found: Explanation) -> None:
 
 @given(corpora.odd_texts(), st.sampled_from(TOKENIZERS), st.booleans())
 def test_tokens_are_those_that_the_kernel_counts(text: str, tokenize: Any, lowercase: bool) -> None:
-    matching = trubleu.Bleu(tokenize=tokenize, lowercase=lowercase).matching
-    assert tokens_of(matching, text) == tuple(matching.tokenizer.tokens(text, lowercase))
+    metric = trubleu.Bleu(tokenize=tokenize, lowercase=lowercase)
+    assert tokens_of(metric, text) == tuple(metric.tokenizer.tokens(text, lowercase))
 
 
 @pytest.mark.filterwarnings("ignore:the tokenizer .* does not split:trubleu.errors.TrubleuWarning")

@@ -13,14 +13,15 @@ from scipy import stats as scipy_stats
 
 from tests.judge.wmt_world import METRICS, SEGMENTS, SYSTEMS, judged, make_task, ranked, scores_in_order, scores_of
 from tests.oracles import wmt
+from tests.stats.pairs import draw_counts, paired_bootstrap, permutation_of_metrics
 from trubleu.data import Rankings, Ratings, References, SegmentScores
 from trubleu.errors import DataError, MissingExtraError, TrubleuWarning, UsageError
 from trubleu.judge import judge_ratings, judge_sets
 from trubleu.metrics import Bleu, DeltaBleu, SentenceDeltaBleu
 from trubleu.native import kernels
 from trubleu.render import render_ratings, render_ratings_page, render_sets, render_sets_page
-from trubleu.stats import holm, paired_bootstrap, permutation_of_metrics, williams_test
-from trubleu.stats.bootstrap import draw_counts, ends_of
+from trubleu.stats import holm, williams_test
+from trubleu.stats.bootstrap import ends_of
 from trubleu.stats.correlation import weighted_pearson
 from trubleu.stats.metric_tests import SYSTEM_MEASURES, CorpusEvaluation, MetaEvaluation
 from trubleu.stats.paired import centred_p

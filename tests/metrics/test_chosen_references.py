@@ -54,7 +54,7 @@ def test_rows_of_a_choice_are_those_of_the_chosen_references(
     compared = metric.by_reference(outputs, references)
     assert compared is not None
     expected = metric.statistics([outputs[place] for place in kept], references.take(kept, chosen))
-    np.testing.assert_allclose(compared.rows(chosen)[kept], expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(compared(chosen)[kept], expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_cider_refuses_a_choice_of_a_single_segment() -> None:
     compared = trubleu.metric("cider").by_reference(["a", "d"], references)
     assert compared is not None
     with pytest.raises(trubleu.DataError, match="one segment only"):
-        compared.rows(np.array([True, True, False]))
+        compared(np.array([True, True, False]))

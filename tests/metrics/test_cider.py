@@ -18,6 +18,7 @@ from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.metrics import Cider, CiderD, metric
+from trubleu.metrics.meteor import lexicon
 from trubleu.metrics.meteor.lexicon import Stemmer
 from trubleu.scoring import Sampling, score_systems
 from trubleu.stats import bootstrap_interval
@@ -155,6 +156,7 @@ def test_stems() -> None:
 
 def test_stems_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "Stemmer", None)
+    lexicon._snowball.cache_clear()
     with pytest.raises(MissingExtraError, match=r"pip install 'trubleu\[meteor\]'"):
         metric("cider[stem=true]")
 

@@ -135,11 +135,8 @@ def test_a_corpus_may_be_a_file(name: str, tmp_path: Path) -> None:
     assert str(changed.signature()) != signature
     plain = metric(name, corpus=some_references([["the cat"], ["the dog"]]))
     assert changed.statistics(OUTPUTS, TEXTS).tolist() == plain.statistics(OUTPUTS, TEXTS).tolist()
-    late = metric(name, corpus=path)
     path.unlink()
     assert changed.statistics(OUTPUTS, TEXTS).tolist() == plain.statistics(OUTPUTS, TEXTS).tolist()
-    with pytest.raises(DataError, match=r"corpus cannot be read any more"):
-        late.corpus(OUTPUTS, TEXTS)
 
 
 def test_signatures_tell_where_segments_begin() -> None:
@@ -152,19 +149,16 @@ def test_a_corpus_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"there is no file nowhere\.txt to learn from; corpus= takes a file of"):
         metric("nist[corpus=nowhere.txt]")
     (tmp_path / "bad.jsonl").write_text('{"references": 5}\n')
-    broken = metric("cider", corpus=tmp_path / "bad.jsonl")
     with pytest.raises(DataError, match=r"bad\.jsonl:1"):
-        broken.corpus(OUTPUTS, TEXTS)
+        metric("cider", corpus=tmp_path / "bad.jsonl")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_there_must_be_something_to_learn_from(name: str, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     message = r"empty\.txt has no segments to learn from; name references with corpus=, or leave it out to"
-    reading = metric(name, corpus=tmp_path / "empty.txt")
-    for ask in (lambda: reading.corpus(OUTPUTS, TEXTS), reading.signature):
-        with pytest.raises(DataError, match=message):
-            ask()
+    with pytest.raises(DataError, match=message):
+        metric(name, corpus=tmp_path / "empty.txt")
     with pytest.raises(DataError, match="references has no segments to learn from; name"):
         metric(name, corpus=some_references([]))
     with pytest.raises(DataError, match=f"references has no segments for {name} to learn from; give some"):
@@ -203,7 +197,6 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     original = References.read
     monkeypatch.setattr(References, "read", reading)
     metrics = [metric(name, corpus=path) for path in paths for name in NAMES]
-    assert not read
     for _ in range(3):
         for each in metrics:
             each.corpus(OUTPUTS, TEXTS)

@@ -288,7 +288,7 @@ Columns = tuple[object, object, object]
         (([1, None], ["a", "b"], [1, 2]), r"rating 1 \(counted from 0\) has no item"),
         (([1, math.nan], ["a", "b"], [1, 2]), r"rating 1 \(counted from 0\) has no item"),
         (([1, 1], ["a", None], [1, 2]), r"rating 1 \(counted from 0\) has no rater"),
-        (([1, 1], ["a", 2.5], [1, 2]), "rater 2.5 of rating 1 .*neither a whole number nor a name"),
+        (([1, 1], ["a", 2.5], [1, 2]), "rater 2.5 of rating 1 .*cannot serve as a label"),
         (([1, [1]], ["a", "b"], [1, 2]), r"item \[1\] of rating 1 \(counted from 0\) cannot serve as a label"),
     ],
 )

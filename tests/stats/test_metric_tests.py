@@ -14,7 +14,7 @@ from nlpstats.correlations import permutation_test
 from scipy import stats as scipy_stats
 
 from trubleu.errors import UsageError
-from trubleu.stats import permutation_of_metrics, williams_test
+from trubleu.stats import williams_test
 from trubleu.stats.bootstrap import percentile_interval
 from trubleu.stats.meta_evaluation import TAUS, OutputPairs
 from trubleu.stats.metric_tests import (
@@ -209,16 +209,6 @@ def test_ranked_pairs_have_accuracies_only() -> None:
         assert 0 < data.differences("segment", CALIBRATED, test, trials=50, seed=1).p[0] <= 1
     with pytest.raises(UsageError, match="ranked pairs have no scores"):
         data.values("segment", "pearson-item")
-
-
-def test_permutation_of_metrics_says_the_same() -> None:
-    data = example(6, metrics=2, gaps=0.0)
-    assert data.people is not None
-    flat = [each.ravel() for each in (*data.scores, data.people)]
-    old = permutation_of_metrics(*flat, trials=2000)
-    found = data.differences("segment", "pearson-pooled", "perm-both", trials=2000, seed=5)
-    assert found.observed[0] == pytest.approx(old.difference)
-    assert found.p[0] == pytest.approx(old.p, abs=0.03)
 
 
 def test_perm_both_of_mt_metrics_eval(mt_metrics_eval: ModuleType) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.stats.pairs import paired_bootstrap, paired_randomisation
 from trubleu.errors import DataError, TrubleuError
 from trubleu.native import available_threads, resolve_threads
 from trubleu.stats import (
@@ -14,8 +15,6 @@ from trubleu.stats import (
     bootstrap_scores,
     checks,
     compare,
-    paired_bootstrap,
-    paired_randomisation,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: bootstrap_scores(GOOD, mean, threads=0), "threads must be a whole number from 1 to 10,000, not 0"),
     (lambda: bootstrap_scores(GOOD, mean, seed=-1), "seed must be between 0"),
     (lambda: bootstrap_scores(GOOD, mean, seed=2**64), "seed must be between 0"),
-    (lambda: paired_randomisation(GOOD, GOOD, mean, trials=0), "trials must be 1 or more"),
+    (lambda: paired_randomisation(GOOD, GOOD, mean, resamples=0), "resamples must be 1 or more"),
     (
         lambda: paired_bootstrap(GOOD, GOOD[:2], mean),
         "System 'b' has 2 segments but System 'a' has 3; .* same segments",
@@ -92,7 +91,7 @@ def test_trial_without_a_score_is_named() -> None:
         return np.where(sums[..., 0] == 18.0, np.inf, sums[..., 0])  # 3 + 8 + 7, in neither system
 
     with pytest.raises(DataError, match=r"The score of trial \d+ \(counted from 0\) is inf"):
-        paired_randomisation(GOOD, [[6.0, 1.0], [8.0, 1.0], [7.0, 1.0]], picky, trials=50, resamples=1)
+        paired_randomisation(GOOD, [[6.5, 1.0], [8.0, 1.0], [7.0, 1.0]], picky, resamples=50)
 
 
 @pytest.mark.parametrize("wrong", [lambda sums: sums, lambda sums: sums[:-1, 0], lambda sums: sums.sum()])

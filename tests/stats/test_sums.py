@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.stats.pairs import paired_randomisation
 from trubleu.errors import UsageError
 from trubleu.stats import (
     BLOCK_COUNT,
@@ -18,7 +19,6 @@ from trubleu.stats import (
     blocks,
     bootstrap_interval,
     bootstrap_scores,
-    paired_randomisation,
     sample,
     total,
 )
@@ -98,8 +98,8 @@ def test_blocks_are_resampled_in_place_of_segments(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(bootstrap_scores(a, mean, resamples=500), by_hand)
     assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(by_hand, [0.025, 0.975])))
 
-    test = paired_randomisation(a, b, mean, trials=500, resamples=500)
-    by_hand_test = paired_randomisation(blocks(a, 20), blocks(b, 20), mean, trials=500, resamples=500)
+    test = paired_randomisation(a, b, mean, resamples=500)
+    by_hand_test = paired_randomisation(blocks(a, 20), blocks(b, 20), mean, resamples=500)
     assert (test.p, test.blocks, by_hand_test.blocks) == (by_hand_test.p, 20, 0)
     # The effect is that of the segments, however they were drawn.
     assert test.effect == pytest.approx(by_hand_test.effect * math.sqrt(20 / 101))

@@ -124,12 +124,12 @@ def test_calls_that_are_refused(given: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"items": [0, 1, 2]}, "a flat list of 4 whole numbers"),
-        ({"items": [0.0, 1.0, 2.0, 3.0]}, "a flat list of 4 whole numbers"),
-        ({"items": [0, 1, 2, 4]}, "row 3 .* belongs to item 4, but items are numbered from 0 to 3"),
-        ({"items": [0, -1, 2, 3]}, "row 1 .* belongs to item -1"),
-        ({"items": [0, 1, 1, 2]}, "more than one row"),
-        ({"universe": 3}, "row 3 .* belongs to item 3"),
+        ({"items": [0, 1, 2]}, "items must be 4 different whole numbers from 0 to"),
+        ({"items": [0.0, 1.0, 2.0, 3.0]}, "items must be 4 different whole numbers from 0 to"),
+        ({"items": [0, 1, 2, 4]}, "items must be 4 different whole numbers from 0 to"),
+        ({"items": [0, -1, 2, 3]}, "items must be 4 different whole numbers from 0 to"),
+        ({"items": [0, 1, 1, 2]}, "items must be 4 different whole numbers from 0 to"),
+        ({"universe": 3}, "items must be 4 different whole numbers from 0 to"),
         ({"universe": 2**32}, "at most"),
     ],
 )

@@ -572,7 +572,7 @@ def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: 
     counts: Counter[Gram] = Counter()
     orders = sorted({len(gram) for gram in wanted})
     for output in outputs:
-        tokens = tokens_of(metric if isinstance(metric, TruBleu) else metric.matching, output)
+        tokens = tokens_of(metric, output)
         for n in orders:
             counts.update(gram for gram in windows(tokens, n) if gram in wanted)
     return counts

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.metrics import Metric
-    from trubleu.metrics.bleu2vec.alignment import SoftMatching
-    from trubleu.metrics.matching import Matching
-    from trubleu.metrics.trubleu import TruBleu
+    from trubleu.metrics.matching import WordMetric
 
 
 Gram = tuple[str, ...]
@@ -126,19 +124,19 @@ class NGram(NamedTuple):
         return {**plain_fields(self, () if self.near else ("near",)), "count": self.occurrences}
 
 
-def tokens_of(matching: Matching | SoftMatching | TruBleu, text: str) -> tuple[str, ...]:
+def tokens_of(metric: WordMetric, text: str) -> tuple[str, ...]:
     """Return the tokens of a text as the kernel sees them, without its escapes.
 
     Examples
     --------
     >>> from trubleu import Bleu
-    >>> tokens_of(Bleu(lowercase=True).matching, "Well, OK.")
+    >>> tokens_of(Bleu(lowercase=True), "Well, OK.")
     ('well', ',', 'ok', '.')
     """
-    tokenizer = matching.tokenizer
+    tokenizer = metric.tokenizer
     if tokenizer.native is not None:
-        return tuple(kernels.tokens(text, tokenizer.native, matching.lowercase))
-    return tuple(tokenizer.tokens(text, matching.lowercase))
+        return tuple(kernels.tokens(text, tokenizer.native, metric.lowercase))
+    return tuple(tokenizer.tokens(text, metric.lowercase))
 
 
 def windows(tokens: Sequence[str], n: int) -> Iterator[Gram]:

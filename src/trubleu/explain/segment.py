@@ -27,8 +27,8 @@ from trubleu.explain.explanation import (
 from trubleu.explain.similarity import explain_similarity
 from trubleu.metrics.base import whole_references
 from trubleu.metrics.bleu import Bleu, Counts
-from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
+from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.matching import check_texts
 from trubleu.metrics.sbleu import SentenceBleu
 from trubleu.metrics.trubleu import TruBleu
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from trubleu.explain.similarity import SimilarityExplanation
     from trubleu.metrics.base import AnyReferences, Metric
     from trubleu.metrics.bleu import BleuParts
-    from trubleu.metrics.dbleu import WeightPolicy
-    from trubleu.metrics.matching import Matching
 
 
 EXPLAINABLE: Final = ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
@@ -119,12 +117,11 @@ def find_segment(references: References, segment: str | int) -> int:
 
 def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[list[float], list[int]]:
     """Return the weights of all references as the metric sees them, and the indices of the segments it skips."""
-    policy: WeightPolicy | None = getattr(metric, "policy", None)
-    if policy is None:
+    if not isinstance(metric, WeightedMetric):
         return [1.0] * references.count, []
     # Warnings are issued when the corpus is scored; here segments are processed one by one.
     with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
-        weights, skipped = policy.weights(references)
+        weights, skipped = metric.weights(references)
     return weights.tolist(), skipped.tolist()
 
 
@@ -205,11 +202,10 @@ def explain(
 def _explain_ngrams(
     metric: NGramMetric, output: str, part: References, weights: Sequence[float], *, skipped: bool, signature: str
 ) -> Explanation:
-    matching = metric.matching
-    tokens = tokens_of(matching, output)
-    reference_tokens = [tokens_of(matching, text) for text in part.texts]
+    tokens = tokens_of(metric, output)
+    reference_tokens = [tokens_of(metric, text) for text in part.texts]
     orders = ngrams_of(metric, output, part.texts, weights)
-    length, length_from = _reference_length(matching, len(tokens), list(map(len, reference_tokens)), weights)
+    length, length_from = _reference_length(metric, len(tokens), list(map(len, reference_tokens)), weights)
     best = max(weights)
     earned = _credits_by_reference(orders, len(weights))
     holders = {match.reference for grams in orders[:1] for gram in grams for match in gram.matches}
@@ -230,7 +226,7 @@ def _explain_ngrams(
             )
             for place, reference in enumerate(part[0].references)
         ),
-        weighted=matching.credit != "counts",
+        weighted=metric.uses_weights,
         best_weight=best,
         recall=recall,
         orders=made or (),
@@ -266,12 +262,11 @@ def ngrams_of(
     >>> gram.near[0].tokens, round(gram.credit, 3)
     (('dog',), 0.6)
     """
-    matching = metric.matching
-    tokens, references = tokens_of(matching, output), [tokens_of(matching, text) for text in texts]
-    pairs = matching.pairs(output, texts) if isinstance(matching, SoftMatching) else None
+    tokens, references = tokens_of(metric, output), [tokens_of(metric, text) for text in texts]
+    pairs = metric.pairs(output, texts) if isinstance(metric, Bleu2Vec) else None
     orders = []
     holders: Sequence[int] = range(len(references))
-    for n in range(1, matching.order + 1):
+    for n in range(1, metric.order + 1):
         positions = positions_of(tokens, n)
         held = {
             place: Counter(gram for gram in windows(references[place], n) if gram in positions) for place in holders
@@ -300,7 +295,7 @@ def ngrams_of(
                     matches=tuple(found[gram]),
                     possible=max(weights) * len(starts),
                     near=tuple(near[gram]),
-                    **_credit(matching, found[gram], {} if pairs is None else sums[gram], weights)._asdict(),
+                    **_credit(metric, found[gram], {} if pairs is None else sums[gram], weights)._asdict(),
                 )
                 for gram, starts in positions.items()
             )
@@ -316,13 +311,13 @@ class _Credit(NamedTuple):
 
 
 def _credit(
-    matching: Matching | SoftMatching, matches: Sequence[Match], sums: Mapping[int, float], weights: Sequence[float]
+    metric: NGramMetric, matches: Sequence[Match], sums: Mapping[int, float], weights: Sequence[float]
 ) -> _Credit:
     """Return the credit of an n-gram, and the references that give it; of equally good ones, the first is named.
 
     Parameters
     ----------
-    matching
+    metric
         How an n-gram is credited.
     matches
         The references that hold it.
@@ -331,10 +326,10 @@ def _credit(
     weights
         Of all references.
     """
-    if matching.credit == "fork2019" and matches:
+    if metric.ngram_credit == "fork2019" and matches:
         most, weighty = max(matches, key=lambda one: one.clipped), max(matches, key=lambda one: one.weight)
         return _Credit(weighty.weight * most.clipped, weighty.reference, most.reference, weighty.weight)
-    rule = matching.rule if isinstance(matching, SoftMatching) else "plain"
+    rule = metric.rule if isinstance(metric, Bleu2Vec) else "plain"
     sums = sums or {match.reference: float(match.clipped) for match in matches}
     candidates = [match.reference for match in matches] or [*sums]
     if rule == "max":
@@ -357,7 +352,7 @@ def _score(
     # 3.12, sum() compensates rounding errors, and the kernels do not.
     numerators = [reduce(add, (gram.credit for gram in grams), 0.0) for grams in orders]
     totals = [sum(gram.occurrences for gram in grams) for grams in orders]
-    weighted = [best * total for total in totals] if metric.matching.credit != "counts" else []
+    weighted = [best * total for total in totals] if metric.uses_weights else []
     # The metric itself smooths and scores, so its formula is defined in one place.
     row = np.asarray([length, reference_length, *numerators, *weighted, *totals], dtype=np.float64)
     counts = metric.counts_of(row, best) if isinstance(metric, Bleu2Vec) else Counts.of(row, len(orders))
@@ -381,13 +376,13 @@ def _score(
 
 
 def _reference_length(
-    matching: Matching | SoftMatching, hypothesis: int, lengths: Sequence[int], weights: Sequence[float]
+    metric: NGramMetric, hypothesis: int, lengths: Sequence[int], weights: Sequence[float]
 ) -> tuple[float, int | None]:
     """Return the reference length and the reference that determines it, if it is a single one."""
-    able = [place for place, weight in enumerate(weights) if weight > 0 or not matching.positive_lengths]
+    able = [place for place, weight in enumerate(weights) if weight > 0 or metric.length_references == "all"]
     if not able:
         return 0.0, None
-    if matching.reference_length == "average":
+    if metric.reference_length == "average":
         return sum(lengths[place] for place in able) / len(able), None
     # Sort keys for choosing the length; of equal ones, the first reference is named.
     distance: dict[str, Callable[[int], tuple[int, int]]] = {
@@ -395,7 +390,7 @@ def _reference_length(
         "shortest": lambda place: (0, lengths[place]),
         "longest": lambda place: (0, -lengths[place]),
     }
-    chosen = min(able, key=distance[matching.reference_length])
+    chosen = min(able, key=distance[metric.reference_length])
     return float(lengths[chosen]), chosen
 
 

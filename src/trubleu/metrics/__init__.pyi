@@ -3,9 +3,9 @@ from trubleu.metrics.base import Metric as Metric
 from trubleu.metrics.base import Result as Result
 from trubleu.metrics.bleu import Bleu as Bleu
 from trubleu.metrics.bleu import BleuResult as BleuResult
-from trubleu.metrics.bleu2vec import AlignedNgrams as AlignedNgrams
-from trubleu.metrics.bleu2vec import Bleu2Vec as Bleu2Vec
-from trubleu.metrics.bleu2vec import DeltaBleu2Vec as DeltaBleu2Vec
+from trubleu.metrics.bleu2vec.alignment import AlignedNgrams as AlignedNgrams
+from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec as Bleu2Vec
+from trubleu.metrics.bleu2vec.bleu2vec import DeltaBleu2Vec as DeltaBleu2Vec
 from trubleu.metrics.chrf import ChrF as ChrF
 from trubleu.metrics.cider import Cider as Cider
 from trubleu.metrics.cider import CiderD as CiderD
@@ -15,7 +15,7 @@ from trubleu.metrics.diversity import SelfBleu as SelfBleu
 from trubleu.metrics.ibleu import IBleu as IBleu
 from trubleu.metrics.ibleu import IBleuResult as IBleuResult
 from trubleu.metrics.lebleu import LeBleu as LeBleu
-from trubleu.metrics.meteor import Meteor as Meteor
+from trubleu.metrics.meteor.meteor import Meteor as Meteor
 from trubleu.metrics.nist import Nist as Nist
 from trubleu.metrics.registry import MetricDescription as MetricDescription
 from trubleu.metrics.registry import describe as describe

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -20,9 +19,12 @@ from trubleu.signature import number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    ByReference = Callable[[NDArray[np.bool_]], NDArray[np.float64]] | None
+    """Returns the statistics against a subset of the references; rows of segments without any are undefined."""
 
     from trubleu.progress import Progress
     from trubleu.signature import Signature
@@ -92,13 +94,6 @@ class FResult(Result):
 
 
 ResultKind = TypeVar("ResultKind", bound=Result)
-
-
-class Compared(Protocol):
-    """Outputs compared with each of their references."""
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics against a subset of the references; rows of segments without any are undefined."""
 
 
 class Metric(ABC):
@@ -182,7 +177,7 @@ class Metric(ABC):
         outputs: Sequence[str],  # noqa: ARG002
         references: References,  # noqa: ARG002
         threads: int | None = None,  # noqa: ARG002
-    ) -> Compared | None:
+    ) -> ByReference:
         """Compare outputs with each reference once, if statistics for any subset can be derived from that.
 
         Every segment has a reference. A metric that learns does so from the chosen subset.
@@ -324,20 +319,6 @@ def check_order(order: int) -> int:
     if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MAX_ORDER:
         raise UsageError(f"the order is {order}, but must be a whole number from 1 to {MAX_ORDER}")
     return order
-
-
-def parse_kind(
-    option: str, text: str, plain: Sequence[str], numbered: str, what: str, fits: Callable[[float], bool]
-) -> tuple[str, float]:
-    """Parse one of the plain choices, or ``numbered:NUMBER``, into the choice and its number (0 without one)."""
-    kind, separator, number = str(text).partition(":")
-    if kind in plain and not separator:
-        return kind, 0.0
-    if kind == numbered and separator:
-        with suppress(ValueError):
-            if fits(value := float(number)):
-                return kind, value
-    raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
 def check_smoothing(smoothing: str, value: float | None) -> float | None:

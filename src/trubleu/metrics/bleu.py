@@ -7,22 +7,15 @@ weighted total over the plain total. For BLEU this is 1, and the formula is sacr
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.metrics.base import (
-    AnyReferences,
-    Compared,
-    Result,
-    as_references,
-    check_smoothing,
-    smoothing_text,
-)
-from trubleu.metrics.matching import NgramMetric, TextMetric, TextPairs
+from trubleu.metrics.base import AnyReferences, Result, as_references, check_smoothing, smoothing_text
+from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -31,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.metrics.base import ByReference
 
 
 class Counts(NamedTuple):
@@ -178,44 +172,6 @@ class BleuResult(Result):
         )
 
 
-class CountedBleu(TextMetric):
-    """A metric whose score is made of n-gram counts: BLEU, ΔBLEU and bleu2vec."""
-
-    @abstractmethod
-    def counts(self, statistics: NDArray[np.float64]) -> Counts:
-        """Split the columns of summed statistics."""
-
-    @abstractmethod
-    def parts(self, counts: Counts) -> BleuParts:
-        """Return scores with precisions and brevity penalties."""
-
-    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score on 0 to 100 for each row of summed statistics."""
-        return self.parts(self.counts(statistics)).score
-
-    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
-        """Score a system."""
-        references = as_references(references, outputs)
-        return self.result(self.statistics(outputs, references, threads=threads), references)
-
-    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
-        """Score a system from its statistics."""
-        counts = self.counts(total(statistics))
-        parts = self.parts(counts)
-        return BleuResult(
-            metric=self.name,
-            score=float(parts.score),
-            segments=len(statistics),
-            signature=self.signature(references),
-            precisions=tuple(parts.precisions.tolist()),
-            brevity_penalty=float(parts.brevity_penalty),
-            hypothesis_length=int(counts.hypothesis_length),
-            reference_length=float(counts.reference_length),
-            matches=tuple(counts.matches.tolist()),
-            totals=tuple(counts.totals.tolist()),
-        )
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class BleuOptions(NgramMetric):
     """The options of BLEU and of metrics based on it; described in `Bleu`."""
@@ -239,7 +195,7 @@ class BleuOptions(NgramMetric):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bleu(CountedBleu, BleuOptions):
+class Bleu(BleuOptions):
     """Corpus-level BLEU: all references are equally good, and only exact n-gram matches count.
 
     Parameters
@@ -271,15 +227,15 @@ class Bleu(CountedBleu, BleuOptions):
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the lengths of hypothesis and reference, and clipped matches and n-grams by order."""
-        return self.matching.statistics(given)
+        return self.ngrams(given)
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
-        from trubleu.metrics.chosen_references import ComparedNgrams, NgramMatches
+        if not self.only_equal:
+            return None
+        from trubleu.metrics.chosen_references import NgramMatches
 
-        return ComparedNgrams(self.matching, NgramMatches.of(self, outputs, references, threads))
+        return partial(NgramMatches.of(self, outputs, references, threads).rows, self)
 
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
         """Split the columns of summed statistics."""
@@ -288,3 +244,27 @@ class Bleu(CountedBleu, BleuOptions):
     def parts(self, counts: Counts) -> BleuParts:
         """Return scores with precisions and brevity penalties."""
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score on 0 to 100 for each row of summed statistics."""
+        return self.parts(self.counts(statistics)).score
+
+    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
+        """Score a system."""
+        references = as_references(references, outputs)
+        return self.result(self.statistics(outputs, references, threads=threads), references)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
+        """Score a system from its statistics."""
+        sums = total(statistics)
+        counts = self.counts(sums)
+        parts = self.parts(counts)
+        components = {
+            "precisions": tuple(parts.precisions.tolist()),
+            "brevity_penalty": float(parts.brevity_penalty),
+            "hypothesis_length": int(counts.hypothesis_length),
+            "reference_length": float(counts.reference_length),
+            "matches": tuple(counts.matches.tolist()),
+            "totals": tuple(counts.totals.tolist()),
+        }
+        return self._result(BleuResult, sums, len(statistics), references, **components)

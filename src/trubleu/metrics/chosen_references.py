@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.matching import Matching, WordMetric
+    from trubleu.metrics.matching import NgramMetric, WordMetric
     from trubleu.text import Tokenizer
 
 KEPT_CHOICES: Final = 8
@@ -33,8 +32,6 @@ class _Level(NamedTuple):
         Sorted: the number of all but the last word times the number of words, plus that word.
     number, reference, segment, often
         The n-gram, the reference that has it, its segment, and how often it has it.
-    square
-        The square of how often.
     group
         The references of one segment that have the same n-gram are a group; its number.
     shared, size
@@ -48,7 +45,6 @@ class _Level(NamedTuple):
     reference: NDArray[np.int64]
     segment: NDArray[np.int64]
     often: NDArray[np.int64]
-    square: NDArray[np.float64]
     group: NDArray[np.int64]
     shared: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -131,9 +127,8 @@ class ReferenceNgrams:
             segment, number = np.divmod(rest, max(len(keys), 1))
             begins = np.diff(rest, prepend=-1) != 0
             group, shared = np.cumsum(begins) - 1, number[begins]
-            square = (often * often).astype(float)
             size, segments = np.bincount(group), np.bincount(shared, minlength=len(keys) + 1)
-            self._levels.append(_Level(keys, number, reference, segment, often, square, group, shared, size, segments))
+            self._levels.append(_Level(keys, number, reference, segment, often, group, shared, size, segments))
         return self._levels[order - 1]
 
     def segments(self, chosen: NDArray[np.bool_]) -> int:
@@ -152,7 +147,7 @@ class ReferenceNgrams:
                 gone = np.bincount(level.group[absent], minlength=len(level.size)) == level.size
                 segments = level.segments - np.bincount(level.shared[gone], minlength=len(level.segments))
                 found.squares.append(logarithms[segments])
-                values = level.square * found.squares[-1][level.number]
+                values = level.often**2 * found.squares[-1][level.number]
                 found.norms.append(np.bincount(level.reference, values, len(self.lengths)).astype(float))
             while len(self._idf) >= KEPT_CHOICES:
                 self._idf.pop(next(iter(self._idf)), None)
@@ -259,13 +254,16 @@ class NgramMatches:
         return found
 
     def rows(
-        self, matching: Matching, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None = None
+        self, metric: NgramMetric, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return rows of n-gram statistics against a choice of references, as `Matching.statistics` makes them."""
+        """Return rows of n-gram statistics against a choice of references, as `NgramMetric.ngrams` makes them.
+
+        With weights, rows of segments without a good reference are 0.
+        """
         offsets = self.ngrams.offsets[:-1]
-        totals = np.maximum(self.lengths[:, np.newaxis] - np.arange(matching.order), 0).astype(float)
-        rows = [self.lengths, self._reference_lengths(matching, chosen, weights)]
-        for matches in self.matches[: matching.order]:
+        totals = np.maximum(self.lengths[:, np.newaxis] - np.arange(metric.order), 0).astype(float)
+        rows = [self.lengths, self._reference_lengths(metric, chosen, weights)]
+        for matches in self.matches[: metric.order]:
             reference = matches.reference
             credit = np.minimum(matches.held, matches.said[matches.matched]).astype(float)
             if weights is not None:
@@ -278,39 +276,25 @@ class NgramMatches:
         if weights is not None:
             best = np.maximum.reduceat(np.where(chosen, weights, -np.inf), offsets)
             rows.append(best[:, np.newaxis] * totals)
-        return np.column_stack([*rows, totals])
+        found = np.column_stack([*rows, totals])
+        if weights is not None:
+            found[~np.logical_or.reduceat(chosen & (weights > 0), offsets)] = 0.0
+        return found
 
     def _reference_lengths(
-        self, matching: Matching, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None
+        self, metric: NgramMetric, chosen: NDArray[np.bool_], weights: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Return the reference length of each segment; 0 without a reference that may set it."""
         offsets, lengths = self.ngrams.offsets[:-1], self.ngrams.lengths
-        allowed = chosen & (weights > 0) if matching.positive_lengths and weights is not None else chosen
+        allowed = chosen & (weights > 0) if metric.length_references == "positive" and weights is not None else chosen
         number = np.add.reduceat(allowed, offsets, dtype=np.int64)
-        if matching.reference_length == "average":
+        if metric.reference_length == "average":
             found = np.add.reduceat(np.where(allowed, lengths, 0), offsets) / np.maximum(number, 1)
-        elif matching.reference_length == "longest":
+        elif metric.reference_length == "longest":
             found = np.maximum.reduceat(np.where(allowed, lengths, 0), offsets)
         else:
             largest = int(lengths.max(initial=0)) + 1
             apart = np.abs(lengths - self.lengths[self.ngrams.segment_of])
-            rank = lengths + (largest * apart if matching.reference_length == "closest" else 0)
+            rank = lengths + (largest * apart if metric.reference_length == "closest" else 0)
             found = np.minimum.reduceat(np.where(allowed, rank, np.iinfo(np.int64).max), offsets) % largest
         return np.where(number > 0, found, 0).astype(float)
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedNgrams:
-    """Outputs beside each reference, as `Matching` counts; weights are those of the references, if they count."""
-
-    matching: Matching
-    matches: NgramMatches
-    weights: NDArray[np.float64] | None = None
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics against a choice of the references."""
-        rows = self.matches.rows(self.matching, chosen, self.weights)
-        if self.weights is not None:
-            good = np.logical_or.reduceat(chosen & (self.weights > 0), self.matches.ngrams.offsets[:-1])
-            rows[~good] = 0.0
-        return rows

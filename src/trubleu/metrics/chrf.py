@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, Compared, FResult
+from trubleu.metrics.base import AnyReferences, FResult
 from trubleu.metrics.matching import TextMetric, TextPairs, kept_part
 from trubleu.native import kernels, resolve_threads
 from trubleu.stats import total
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.metrics.base import ByReference
+
+_version: Final = cache(version)
 
 TINY: Final = 1e-16
 """Precision of no n-grams, as in sacreBLEU."""
@@ -73,16 +76,23 @@ class ChrF(TextMetric):
 
         return given.rows(3 * (self.char_order + self.word_order), rows_of)
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
         texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
         count, options = references.count, self._options()
         workers = resolve_threads(threads, count)
         alone = kernels.ChrfReferences(references.texts, np.arange(count + 1), options, 0, count, workers)
         rows = alone.statistics(texts, options, workers)
-        return _ComparedChrF(references.offsets, rows, self.score(rows))
+        offsets, every_score = references.offsets, self.score(rows)
+
+        def rows_of(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+            """Return the statistics of the best chosen reference; of equal ones, the first."""
+            scores = np.where(chosen, every_score, -1.0)
+            best = np.maximum.reduceat(scores, offsets[:-1])
+            places = np.flatnonzero(scores == np.repeat(best, np.diff(offsets)))
+            return rows[places[np.searchsorted(places, offsets[:-1])]]
+
+        return rows_of
 
     def _options(self) -> kernels.ChrfOptions:
         orders, factor = (self.char_order, self.word_order), self.beta**2
@@ -109,10 +119,7 @@ class ChrF(TextMetric):
         """Score a system from its statistics."""
         summed = total(statistics)
         precision, recall, effective = self._by_order(summed)
-        means = {
-            "precision": 100 * float(_mean(precision, effective)),
-            "recall": 100 * float(_mean(recall, effective)),
-        }
+        means = {"precision": 100 * float(_mean(precision, effective)), "recall": 100 * float(_mean(recall, effective))}
         return self._result(FResult, summed, len(statistics), references, **means)
 
     def _by_order(
@@ -132,29 +139,8 @@ class ChrF(TextMetric):
             "nw": self.word_order,
             "beta": self.beta,
             "space": self.whitespace,
-            "sacrebleu": _sacrebleu_version(),
+            "sacrebleu": _version("sacrebleu"),  # whose scores are the same
         }
-
-
-class _ComparedChrF(NamedTuple):
-    """The statistics and score of each output against each reference."""
-
-    offsets: NDArray[np.int64]
-    statistics: NDArray[np.float64]
-    scores: NDArray[np.float64]
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics of the best chosen reference; of equal ones, the first."""
-        scores = np.where(chosen, self.scores, -1.0)
-        best = np.maximum.reduceat(scores, self.offsets[:-1])
-        places = np.flatnonzero(scores == np.repeat(best, np.diff(self.offsets)))
-        return self.statistics[places[np.searchsorted(places, self.offsets[:-1])]]
-
-
-@cache
-def _sacrebleu_version() -> str:
-    """Return the sacreBLEU version that the scores are comparable with, without importing it."""
-    return version("sacrebleu")
 
 
 def _mean(values: NDArray[np.float64], effective: NDArray[np.bool_]) -> NDArray[np.float64]:

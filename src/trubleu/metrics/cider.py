@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from trubleu.errors import DataError
 from trubleu.metrics.chosen_references import NgramMatches
-from trubleu.metrics.corpus_weights import Corpus, Counted, NgramCounts, Part, WeightedNgramMetric
+from trubleu.metrics.corpus_weights import Counted, Part, WeightedNgramMetric
 from trubleu.metrics.matching import mean_score
 from trubleu.metrics.meteor.lexicon import Stemmer
-from trubleu.metrics.options import check_flag, checked
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.metrics.base import AnyReferences, Compared
-    from trubleu.signature import Signature
-    from trubleu.text.tokenizers import Spec
+    from trubleu.metrics.base import ByReference
+    from trubleu.metrics.corpus_weights import Corpus, NgramCounts
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Cider(WeightedNgramMetric):
     """CIDEr: the mean over segments of the tf·idf similarity of an output to its references.
 
@@ -58,22 +58,16 @@ class Cider(WeightedNgramMetric):
     family: ClassVar[str] = "cider"
     counted: ClassVar[Counted] = "segments"
     columns: ClassVar[int] = 2
-    sigma: float = 0.0  # no length penalty, and counts are not clipped
+    weighed_as: ClassVar[str] = "idf"
+    sigma: ClassVar[float] = 0.0  # no length penalty, and counts are not clipped
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        stem: bool = False,
-        corpus: Corpus | None = None,
-    ) -> None:
-        super().__init__(order, tokenize, lowercase, corpus)
-        check_flag("stem", stem)
-        self.stem = stem
-        if stem:
-            self._stemming: Stemmer | None = Stemmer("porter", "stem=true")
+    stem: bool = False
+
+    def __post_init__(self, corpus: Corpus | None) -> None:
+        """Validate the options, and open the stemmer."""
+        super().__post_init__(corpus)
+        self._stemmer = Stemmer("porter", "stem=true") if self.stem else None
+        self._stemming = self._stemmer
 
     def check_known(self, segments: int, *, own: bool) -> None:
         """Raise an error for a single segment, as every n-gram is in all segments then."""
@@ -86,13 +80,33 @@ class Cider(WeightedNgramMetric):
                 f"{remedy}"
             )
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once; idf comes from the chosen references."""
         if self.stem or not self.learns:
             return None
-        return _ComparedCider(self, NgramMatches.of(self, outputs, references, threads))
+        return partial(self._rows_of_chosen, NgramMatches.of(self, outputs, references, threads))
+
+    def _rows_of_chosen(self, matches: NgramMatches, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return (score, 1) of each segment against the chosen references."""
+        ngrams, sigma = matches.ngrams, self.sigma
+        self.check_known(ngrams.segments(chosen), own=True)
+        weights = ngrams.idf_weights(chosen, self.order)
+        alike = np.zeros(len(chosen))
+        for order, found in enumerate(matches.matches[: self.order], 1):
+            squares, norms = weights.squares[order - 1], weights.norms[order - 1]
+            own = np.bincount(found.segment, found.said**2 * squares[found.number], len(ngrams.offsets) - 1)
+            said = found.said[found.matched]
+            counted = np.minimum(said, found.held) if sigma else said
+            products = counted * found.held * squares[found.number][found.matched]
+            both = np.sqrt(own[ngrams.segment_of] * norms)
+            shared = np.bincount(found.reference, products, len(chosen))
+            alike += np.divide(shared, both, out=np.zeros(len(chosen)), where=both > 0)
+        if sigma:
+            longer = (matches.lengths[ngrams.segment_of] - ngrams.lengths) / sigma
+            alike *= np.exp(-(longer**2) / 2)
+        sums, counts = (np.add.reduceat(each * chosen, ngrams.offsets[:-1]) for each in (alike, np.ones(len(chosen))))
+        scores = 10 * sums / np.maximum(counts, 1) / self.order
+        return np.column_stack([scores, np.ones(len(scores))])
 
     def _rows(self, part: Part) -> NDArray[np.float64]:
         """Return (score, 1)."""
@@ -122,45 +136,12 @@ class Cider(WeightedNgramMetric):
     def _signed_options(self) -> dict[str, object]:
         return {
             "tok": self.tokenizer.name,
-            "stem": self._stemming.signature() if self._stemming else "none",
+            "stem": self._stemmer.signature() if self._stemmer else "none",
             "sigma": self.sigma or None,
         }
 
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return super().signature(references).extended(idf=self._learned_from(references))
 
-
-@dataclass(frozen=True, slots=True)
-class _ComparedCider:
-    """Outputs compared with each reference by CIDEr."""
-
-    metric: Cider
-    matches: NgramMatches
-
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return (score, 1) of each segment against the chosen references."""
-        ngrams, sigma = self.matches.ngrams, self.metric.sigma
-        self.metric.check_known(ngrams.segments(chosen), own=True)
-        weights = ngrams.idf_weights(chosen, self.metric.order)
-        alike = np.zeros(len(chosen))
-        for order, matches in enumerate(self.matches.matches[: self.metric.order], 1):
-            squares, norms = weights.squares[order - 1], weights.norms[order - 1]
-            own = np.bincount(matches.segment, matches.said**2 * squares[matches.number], len(ngrams.offsets) - 1)
-            said = matches.said[matches.matched]
-            counted = np.minimum(said, matches.held) if sigma else said
-            products = counted * matches.held * squares[matches.number][matches.matched]
-            both = np.sqrt(own[ngrams.segment_of] * norms)
-            shared = np.bincount(matches.reference, products, len(chosen))
-            alike += np.divide(shared, both, out=np.zeros(len(chosen)), where=both > 0)
-        if sigma:
-            longer = (self.matches.lengths[ngrams.segment_of] - ngrams.lengths) / sigma
-            alike *= np.exp(-(longer**2) / 2)
-        sums, counts = (np.add.reduceat(each * chosen, ngrams.offsets[:-1]) for each in (alike, np.ones(len(chosen))))
-        scores = 10 * sums / np.maximum(counts, 1) / self.metric.order
-        return np.column_stack([scores, np.ones(len(scores))])
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class CiderD(Cider):
     """CIDEr-D: CIDEr with clipped counts and a length penalty, so repeating good words does not pay.
 
@@ -183,15 +164,4 @@ class CiderD(Cider):
 
     family: ClassVar[str] = "cider-d"
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        stem: bool = False,
-        corpus: Corpus | None = None,
-        sigma: float = 6.0,
-    ) -> None:
-        super().__init__(order, tokenize=tokenize, lowercase=lowercase, stem=stem, corpus=corpus)
-        self.sigma = checked("sigma", sigma)
+    sigma: float = 6.0  # type: ignore[misc]

@@ -7,7 +7,7 @@ import os
 import re
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self
 
@@ -23,11 +23,11 @@ from trubleu.metrics.matching import ReferenceWords, Stemming, TextPairs, WordMe
 from trubleu.native import kernels, resolve_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from trubleu.text.tokenizers import Spec
+    from trubleu.signature import Signature
 
 Corpus = str | os.PathLike[str] | References
 """Another corpus to learn from: a file of references, or references."""
@@ -78,18 +78,17 @@ class NgramCounts(kernels.NgramCounts):
         return values, arrays
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any], array: Callable[[str], NDArray[Any]]) -> NgramCounts:
+    def from_plain(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> NgramCounts:
         """Restore from `plain`."""
         counts = cls(values["orders"], values["counted"])
         orders = range(2, counts.orders + 1)
-        edges, often = ([np.ascontiguousarray(array(f"{name} {n}")) for n in orders] for name in ("edges", "counts"))
-        heap, begins, words = (np.ascontiguousarray(array(name)) for name in ("words", "begins", "counts 1"))
+        edges, often = ([np.ascontiguousarray(arrays[f"{name} {n}"]) for n in orders] for name in ("edges", "counts"))
+        heap, begins, words = (np.ascontiguousarray(arrays[name]) for name in ("words", "begins", "counts 1"))
         counts.merge(heap, begins, words, edges, often, values["tokens"], values["segments"], 1)
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values, arrays = self.plain()
-        return _counts_from, (values, arrays)
+        return NgramCounts.from_plain, self.plain()
 
     def digest(self) -> str:
         """Return a hash of the counts."""
@@ -98,10 +97,6 @@ class NgramCounts(kernels.NgramCounts):
         for array in arrays.values():
             found.update(array.tobytes())
         return found.hexdigest()
-
-
-def _counts_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> NgramCounts:
-    return NgramCounts.from_plain(values, arrays.__getitem__)
 
 
 class Learned(NamedTuple):
@@ -122,12 +117,9 @@ class LearningMetric(WordMetric):
 
     counted: ClassVar[Counted]
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self._corpus: _Corpus | None = None
-        self._stemming: Stemming | None = None
-        self._learned: Learned | None = None
+    _corpus: References | None = field(default=None, init=False)
+    _stemming: Stemming | None = field(default=None, init=False)
+    _learned: Learned | None = field(default=None, init=False)
 
     @property
     def learns(self) -> bool:
@@ -142,10 +134,6 @@ class LearningMetric(WordMetric):
         if not len(whole):
             raise DataError(f"{whole.source} has no segments for {self.name} to learn from; give some with references")
         return self.knowing(Learned(self._counts_of(whole), _digest(whole)))
-
-    def counts(self, references: References | PreparedReferences, threads: int | None = None) -> NgramCounts:
-        """Return the counts of some of the references; they add up, and `Learned.of` takes the sum."""
-        return self._counted(whole_references(references), threads, drop_rare=False)
 
     @property
     def learned_orders(self) -> int:
@@ -167,12 +155,13 @@ class LearningMetric(WordMetric):
             If it is.
         """
 
-    def _words(self, references: References, threads: int) -> ReferenceWords:
-        return ReferenceWords.of(references, self.tokenizer, self.lowercase, threads)
-
-    def _counted(self, references: References, threads: int | None, *, drop_rare: bool) -> NgramCounts:
-        threads = resolve_threads(threads, references.count)
-        words = self._words(references, threads)
+    def counts(
+        self, references: References | PreparedReferences, threads: int | None = None, *, drop_rare: bool = False
+    ) -> NgramCounts:
+        """Return the counts of some of the references; they add up, and `Learned.of` takes the sum."""
+        whole = whole_references(references)
+        threads = resolve_threads(threads, whole.count)
+        words = ReferenceWords.of(whole, self.tokenizer, self.lowercase, threads)
         counts = NgramCounts(self.learned_orders, self.counted)
         counts.add(words.texts, words.offsets, words.stems(self._stemming), drop_rare, threads)
         return counts
@@ -183,22 +172,20 @@ class LearningMetric(WordMetric):
         kept: dict[str, NgramCounts] = references.remembered(key, dict)
         counts = kept.get("counts")
         if counts is None or counts.orders < self.learned_orders:
-            counts = kept["counts"] = self._counted(references, threads, drop_rare=True)
+            counts = kept["counts"] = self.counts(references, threads, drop_rare=True)
         return counts
 
     def _known(self, references: References, threads: int | None = None) -> NgramCounts:
         """Return the learned counts, or those of these references."""
         if self._corpus is None:
             return self._learned.known if self._learned else self._counts_of(references, threads)
-        counts = self._counts_of(self._corpus.references, threads)
+        counts = self._counts_of(self._corpus, threads)
         if not counts.tokens:
-            raise DataError(f"{self._corpus.place} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
+            raise DataError(f"{self._corpus.source} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
         return counts
 
     def _learned_from(self, references: AnyReferences | None) -> str:
         """Return the source of the n-gram weights, for a signature: ``refs`` for the references scored against."""
-        if self._corpus is not None:
-            return f"{self._corpus.name}-{_digest(self._corpus.references)}"
         if self._learned is None:
             return "refs"
         # A string is only a number of references; the references themselves are unknown.
@@ -235,6 +222,7 @@ class Part(NamedTuple):
     threads: int
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeightedNgramMetric(LearningMetric):
     """A metric with statistics of weighted n-grams: NIST, CIDEr and CIDEr-D.
 
@@ -244,17 +232,34 @@ class WeightedNgramMetric(LearningMetric):
         As for `WordMetric`.
     corpus
         What to learn from in place of the references that outputs are scored against.
+
+    Attributes
+    ----------
+    weighed_as
+        What a signature calls the source of the weights.
     """
 
-    # Not a dataclass: a field of this name would hide the method `corpus`.
-    def __init__(self, order: int, tokenize: Spec, lowercase: bool, corpus: Corpus | None) -> None:
-        super().__init__(order, tokenize=tokenize, lowercase=lowercase)
-        self._corpus = None if corpus is None else _Corpus(corpus)
+    weighed_as: ClassVar[str]
+
+    corpus: InitVar[Corpus | None] = None
+
+    def __post_init__(self, corpus: Corpus | None) -> None:
+        """Validate the options and read the corpus."""
+        super().__post_init__()
+        if corpus is not None:
+            self._corpus, self._corpus_name = _opened(corpus)
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return the signature, which says what n-grams are weighed by."""
+        learned = self._learned_from(references)
+        if self._corpus is not None:
+            learned = f"{self._corpus_name}-{_digest(self._corpus)}"
+        return super().signature(references).extended(**{self.weighed_as: learned})
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return a row of statistics per segment; n-grams are weighted by all references given here."""
         segments, threads = given.references, given.workers()
-        words = self._words(segments, threads)
+        words = ReferenceWords.of(segments, self.tokenizer, self.lowercase, threads)
         known = self._known(segments, threads)
         self.check_known(known.segments, own=self.learns)
         lines = kernel_texts(given.outputs, self.tokenizer, self.lowercase)[0]
@@ -274,55 +279,31 @@ class WeightedNgramMetric(LearningMetric):
         """Return the statistics of a range of segments, with n-grams weighted by the learned counts."""
 
 
-class _Corpus:
-    """A corpus to learn from, shared by a metric and its copies; a file is read on first use.
+del WeightedNgramMetric.corpus  # the default of the option, which hides the method
 
-    Attributes
-    ----------
-    place
-        The file, or where the references came from, for messages.
-    name
-        What stands for it in a signature.
-    """
 
-    def __init__(self, given: Corpus | PreparedReferences) -> None:
-        self._whole: References | None = None
-        if isinstance(given, References | PreparedReferences):
-            self._whole = whole_references(given)
-            self.place = name = self._whole.source
-            _check_segments(self._whole, self.place)
-        elif isinstance(given, str | os.PathLike):
-            self.place, name = os.fspath(given), base_name(given)
-            if not is_file(self.place):
-                raise DataError(f"there is no file {self.place} to learn from; corpus= takes a file of references")
-        else:
-            raise UsageError(f"corpus cannot be a {type(given).__name__}; give the path of a file, or References")
-        # Replace separators of signatures, and line ends.
-        self.name = re.sub(r"[|:\s]", "_", name)
-
-    @property
-    def references(self) -> References:
-        """The references; the file is read only once, even if it changes later."""
-        if self._whole is None:
-            try:
-                state = state_of(self.place)
-            except OSError as error:
-                raise DataError(f"{self.place} cannot be read any more: {error.strerror}") from error
-            self._whole = _read(self.place, state)
-        return self._whole
+def _opened(corpus: Corpus | PreparedReferences) -> tuple[References, str]:
+    """Return the references of a corpus to learn from, and what stands for it in a signature."""
+    if isinstance(corpus, References | PreparedReferences):
+        found = whole_references(corpus)
+        name = found.source
+    elif isinstance(corpus, str | os.PathLike):
+        place, name = os.fspath(corpus), base_name(corpus)
+        if not is_file(place):
+            raise DataError(f"there is no file {place} to learn from; corpus= takes a file of references")
+        found = _read(place, state_of(place))
+    else:
+        raise UsageError(f"corpus cannot be a {type(corpus).__name__}; give the path of a file, or References")
+    if not len(found):
+        raise DataError(f"{found.source} has no segments to learn from; {_WHAT_TO_DO}")
+    # Replace separators of signatures, and line ends.
+    return found, re.sub(r"[|:\s]", "_", name)
 
 
 @lru_cache(maxsize=1)
 def _read(place: str, _state: State) -> References:
     """Read a file once for all metrics that learn from it, as long as it stays the same."""
-    references = References.read(place)
-    _check_segments(references, place)
-    return references
-
-
-def _check_segments(references: References, place: str) -> None:
-    if not len(references):
-        raise DataError(f"{place} has no segments to learn from; {_WHAT_TO_DO}")
+    return References.read(place)
 
 
 def _digest(references: References) -> str:

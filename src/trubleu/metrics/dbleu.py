@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from trubleu.errors import CountedWarning, DataError, some
-from trubleu.metrics.base import Compared, Metric, parse_kind, whole_references
+from trubleu.metrics.base import Metric, whole_references
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
 from trubleu.metrics.matching import NgramMetric, TextPairs
-from trubleu.signature import number_text
+from trubleu.metrics.options import kind_and_number, signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,40 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightPolicy:
-    """How ΔBLEU treats weights that its formula does not cover."""
-
-    no_positive: str
-    unrated_as: float | None
-
-    def weights(self, references: References | PreparedReferences) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return one weight per reference, and the segments to skip; references without weights have weight 1."""
-        references = whole_references(references)
-        skipped = all_rated(references, self.unrated_as).segments_without_positive()
-        if len(skipped) and self.no_positive == "error":
-            raise DataError(
-                f"{references.source} has segments without a reference of positive weight: "
-                f"{some(references.ids[i] for i in skipped)}; add one to each, "
-                "or leave them out with --no-positive skip"
-            )
-        if len(skipped):
-            what = f"segments in {references.source} without a reference of positive weight, left out"
-            warnings.warn(CountedWarning(what, len(skipped)), stacklevel=2)
-        return self.rated(references), skipped
-
-    def rated(self, references: References) -> NDArray[np.float64]:
-        """Return one weight per reference; references without weights have weight 1."""
-        references = all_rated(references, self.unrated_as)
-        if duplicates := references.duplicates():
-            what = (
-                f"references in {references.source} that repeat another one's text with a different weight, "
-                "of which the largest counts"
-            )
-            warnings.warn(CountedWarning(what, duplicates), stacklevel=2)
-        return np.ones(references.count) if references.weights is None else references.weights
+    from trubleu.metrics.base import ByReference
 
 
 def all_rated(references: References, unrated_as: float | None) -> References:
@@ -69,20 +36,6 @@ def all_rated(references: References, unrated_as: float | None) -> References:
             "or give them a weight with --unrated-as W"
         )
     return references.with_unrated_as(unrated_as)
-
-
-def parse_negative(negative: str) -> tuple[str, float]:
-    """Parse ``clamp``, ``error`` or ``floor:E`` into the kind and its number.
-
-    Examples
-    --------
-    >>> parse_negative("floor:0.1"), parse_negative("clamp")
-    (('floor', 0.1), ('clamp', 0.0))
-    """
-    choices = ("clamp", "error")
-    return parse_kind(
-        "negative", negative, choices, "floor", "E with a number above 0", lambda value: 0 < value < math.inf
-    )
 
 
 ROUNDING: Final = 1e-12
@@ -106,14 +59,34 @@ class WeightedMetric(Metric):
     no_positive: str = "error"
     unrated_as: float | None = None
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self.policy = WeightPolicy(no_positive=self.no_positive, unrated_as=self.unrated_as)
+    def weights(self, references: References | PreparedReferences) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return one weight per reference, and the segments to skip; references without weights have weight 1."""
+        whole = whole_references(references)
+        skipped = all_rated(whole, self.unrated_as).segments_without_positive()
+        if len(skipped) and self.no_positive == "error":
+            raise DataError(
+                f"{whole.source} has segments without a reference of positive weight: "
+                f"{some(whole.ids[i] for i in skipped)}; add one to each, or leave them out with --no-positive skip"
+            )
+        if len(skipped):
+            what = f"segments in {whole.source} without a reference of positive weight, left out"
+            warnings.warn(CountedWarning(what, len(skipped)), stacklevel=2)
+        return self.rated_weights(whole), skipped
+
+    def rated_weights(self, references: References) -> NDArray[np.float64]:
+        """Return one weight per reference; references without weights have weight 1."""
+        references = all_rated(references, self.unrated_as)
+        if duplicates := references.duplicates():
+            what = (
+                f"references in {references.source} that repeat another one's text with a different weight, "
+                "of which the largest counts"
+            )
+            warnings.warn(CountedWarning(what, duplicates), stacklevel=2)
+        return np.ones(references.count) if references.weights is None else references.weights
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
         """Return the segments without a reference of positive weight."""
-        return self.policy.weights(references)[1]
+        return self.weights(references)[1]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -131,15 +104,6 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
 
     definition: str = "paper"
     length_references: str = "all"
-
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self.matching = replace(
-            self.matching,
-            credit="products" if self.definition == "paper" else "fork2019",
-            positive_lengths=self.length_references == "positive",
-        )
 
     def _signed_options(self) -> dict[str, object]:
         return super()._signed_options() | {
@@ -191,28 +155,21 @@ class DeltaBleu(WeightedNgrams, Bleu):
 
     negative: str = "clamp"
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self.negative, self.negative_floor = parse_negative(self.negative)
-
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, signed weighted matches, weighted totals and plain totals; zeros for a skipped segment."""
-        weights, skipped = self.policy.weights(given.references)
-        rows = self.matching.statistics(given, weights)
+        weights, skipped = self.weights(given.references)
+        rows = self.ngrams(given, weights)
         rows[skipped] = 0.0
         return rows
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
         if self.definition != "paper":
             return None
-        from trubleu.metrics.chosen_references import ComparedNgrams, NgramMatches
+        from trubleu.metrics.chosen_references import NgramMatches
 
         matches = NgramMatches.of(self, outputs, references, threads)
-        return ComparedNgrams(self.matching, matches, self.policy.rated(references))
+        return partial(matches.rows, self, weights=self.rated_weights(references))
 
     def without_weights(self) -> str:
         """Return which metric this is equal to if all weights are 1."""
@@ -221,28 +178,27 @@ class DeltaBleu(WeightedNgrams, Bleu):
     def parts(self, counts: Counts) -> BleuParts:
         """Return scores with precisions and brevity penalties."""
         scaled = self.definition == "paper"
-        matches = settle_negative(counts, self.negative, self.negative_floor, scaled)
-        counts = counts._replace(matches=matches)
+        counts = counts._replace(matches=settle_negative(counts, self.negative, scaled))
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order, scaled)
 
     def _signed_options(self) -> dict[str, object]:
-        negative = self.negative if self.negative != "floor" else f"floor[{number_text(self.negative_floor)}]"
-        return super()._signed_options() | {"neg": negative}
+        return super()._signed_options() | {"neg": signed(self.negative)}
 
 
-def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:
+def settle_negative(counts: Counts, negative: str, scaled: bool) -> NDArray[np.float64]:
     """Return the matches with negative sums replaced."""
     # 0.1 + 0.2 - 0.3 is 5e-17: such a sum is no match, but smoothing would ignore it and its logarithm ruin the score.
     matches = np.where(np.abs(counts.matches) <= ROUNDING * counts.totals, 0.0, counts.matches)
     # At most the total in theory; rounding may exceed it in the last bits.
     counts = counts._replace(matches=np.minimum(matches, counts.totals))
-    if negative == "error" and np.any(counts.matches < 0):
+    kind, floor = kind_and_number(negative)
+    if kind == "error" and np.any(counts.matches < 0):
         below = np.argwhere(counts.matches < 0)[0]
         raise DataError(
             f"the matches of order {below[-1] + 1} sum to {counts.matches[tuple(below)]:g}, which is below 0, "
             "because more bad references were matched than good ones; use negative=clamp to count that as 0"
         )
-    if negative == "floor":
+    if kind == "floor":
         # fork2019 does not scale constants; otherwise the floor cannot be worth more than a perfect match.
         least = np.minimum(floor * counts.mean_best_weight(), counts.totals) if scaled else floor
         return np.where(counts.matches < 0, least, counts.matches)

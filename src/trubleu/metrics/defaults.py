@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 DEFAULT_METRIC: Final = "trubleu"
 """Default of `trubleu.corpus_score` and the integrations."""
@@ -11,32 +11,20 @@ WITHOUT_VECTORS: Final = "bleu-4"
 """Alternative if the ready-made vectors are not installed."""
 
 
-class Defaults(NamedTuple):
-    """The default metrics of a command.
+WITH_WEIGHTS: Final = "dbleu-2"
+"""Also shown where references have weights, beside other metrics."""
 
-    Attributes
-    ----------
-    metrics
-        Where no reference has a weight.
-    with_weights
-        Where there are weights.
-    """
-
-    metrics: tuple[str, ...]
-    with_weights: tuple[str, ...]
-
-
-_SCORES: Final = Defaults((DEFAULT_METRIC, "bleu-4"), (DEFAULT_METRIC, "bleu-4", "dbleu-2"))
+_SCORES: Final = (DEFAULT_METRIC, "bleu-4")
 _JUDGED: Final = (DEFAULT_METRIC, "chrf", "bleu-4")
 
-DEFAULTS: Final[dict[str, Defaults]] = {
+DEFAULTS: Final = {
     "score": _SCORES,
     "compare": _SCORES,
-    "explain": Defaults((DEFAULT_METRIC,), (DEFAULT_METRIC,)),
-    "judge ratings": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
-    "judge pairs": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
+    "explain": (DEFAULT_METRIC,),
+    "judge ratings": _JUDGED,
+    "judge pairs": _JUDGED,
 }
-"""Default metrics by command, used without ``-m``."""
+"""Default metrics by command, used without ``-m``, for references without weights."""
 
 
 def default_metrics(command: str, *, weighted: bool) -> tuple[str, ...]:
@@ -54,8 +42,8 @@ def default_metrics(command: str, *, weighted: bool) -> tuple[str, ...]:
     >>> default_metrics("score", weighted=True)
     ('trubleu', 'bleu-4', 'dbleu-2')
     """
-    found = DEFAULTS[command]
-    return found.with_weights if weighted else found.metrics
+    plain: tuple[str, ...] = DEFAULTS[command]
+    return (*plain, WITH_WEIGHTS) if weighted and len(plain) > 1 else plain
 
 
 def default_text(command: str) -> str:
@@ -68,11 +56,5 @@ def default_text(command: str) -> str:
     >>> default_text("explain")
     'trubleu'
     """
-    plain, weighted = DEFAULTS[command]
-    if plain == weighted:
-        return _listed(plain)
-    return f"{_listed(plain)}; with weights also {_listed(weighted[len(plain) :])}"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    *others, last = DEFAULTS[command]
+    return f"{', '.join(others)} and {last}; with weights also {WITH_WEIGHTS}" if others else last

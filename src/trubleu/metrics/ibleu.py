@@ -75,7 +75,7 @@ class IBleu(BleuOptions):
         warn_of_empty(source)
         # The source is one text per segment; the references take the time.
         with_source = given._replace(references=source, prepared=None, progress=None)
-        return np.hstack([self.matching.statistics(given), self.matching.statistics(with_source)])
+        return np.hstack([self.ngrams(given), self.ngrams(with_source)])
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return iBLEU for each row of summed statistics."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -13,14 +14,7 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning
-from trubleu.metrics.base import (
-    AnyReferences,
-    Metric,
-    as_references,
-    check_order,
-    reference_number,
-    whole_references,
-)
+from trubleu.metrics.base import AnyReferences, Metric, as_references, check_order, reference_number, whole_references
 from trubleu.metrics.options import OPTIONS, checked
 from trubleu.native import WORTH_THREADS, kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
@@ -76,10 +70,6 @@ class TextPairs(NamedTuple):
     ) -> NDArray[np.float64]:
         """Return a row per segment, computed in slices; Ctrl-C and progress are handled between two slices."""
         count, size = len(self.outputs), size or SLICE
-        if 0 < count <= size:
-            rows = rows_of(0, count)
-            self.told(count)
-            return rows
         rows = np.empty((count, columns))
         for first in range(0, count, size):
             last = min(first + size, count)
@@ -142,46 +132,41 @@ class TextMetric(Metric):
         prepared = found if isinstance(found, PreparedReferences) else None
         return self._count(TextPairs(texts, whole, prepared, threads, progress))
 
+    def _check_pairs(
+        self, outputs: Sequence[str], references: References, most: int, what: str, most_words: float = math.inf
+    ) -> None:
+        """Raise an error for an output and a reference that would take minutes or hours.
+
+        Parameters
+        ----------
+        outputs, references
+            The texts.
+        most
+            How many pairs of words the two may have.
+        what
+            What such texts have too many words for.
+        most_words
+            How many words a reference may have.
+        """
+        texts, offsets = references.texts, references.offsets
+        longest = max(map(len, texts), default=0)  # every word has at least one character
+        if longest <= most_words and longest * max(map(len, outputs), default=0) <= most:
+            return
+        for segment, output in enumerate(outputs):
+            own = texts[offsets[segment] : offsets[segment + 1]]
+            longest = max(map(len, own))
+            if not output or (longest <= most_words and len(output) * longest <= most):
+                continue
+            words, *others = (len(self.tokenizer.tokens(text, bool(self.lowercase))) for text in (output, *own))
+            if words and (max(others) > most_words or words * max(others) > most):
+                raise DataError(
+                    f"segment {references.ids[segment]} has an output of {words:,} words and a reference of "
+                    f"{max(others):,}, too many {what}; split these texts into segments"
+                )
+
     @abstractmethod
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return a row of statistics per segment."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """The options that determine a row of n-gram statistics.
-
-    The columns are hypothesis length, reference length, matches of order 1 to N, then (for weighted credit) totals
-    multiplied by the segment's best weight, and last the totals themselves.
-    """
-
-    tokenizer: Tokenizer
-    lowercase: bool
-    order: int
-    credit: Credit
-    reference_length: str
-    positive_lengths: bool = False
-
-    def statistics(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return a row of statistics per segment, from prepared references if there are any."""
-        references, prepared = given.references, given.prepared
-        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
-            prepared = references.prepared(self.tokenizer, self.lowercase)
-        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
-        options = kernels.Options(
-            native, lowercase, self.order, self.credit, self.reference_length, self.positive_lengths
-        )
-        reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
-        threads = resolve_threads(given.threads, len(texts)) if prepared else given.workers()
-
-        def rows_of(first: int, last: int) -> NDArray[np.float64]:
-            if prepared:
-                return prepared.statistics(texts, weights, options, first, last, threads)
-            return kernels.statistics(
-                texts, reference_texts, references.offsets, weights, options, first, last, threads
-            )
-
-        return given.rows(options.columns, rows_of)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -207,27 +192,19 @@ class WordMetric(TextMetric):
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
-        self.name = f"{self.family}-{check_order(self.order)}"
+        check_order(self.order)
         self.tokenizer = tokenizer(self.tokenize)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The metric's name, with its order."""
+        return f"{self.family}-{self.order}"
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length, also in its name."""
         other = copy(self)
         other.order = check_order(order)
-        other.name = f"{self.name.rpartition('-')[0]}-{order}"
         return other
-
-    def _check_pairs(self, outputs: Sequence[str], references: References, most: int, what: str) -> None:
-        """Raise an error for an output and a reference that have more than ``most`` pairs of words."""
-        longest = max(map(len, references.texts), default=0)
-        for segment, output in enumerate(outputs):
-            if len(output) * longest <= most:  # every word has at least one character
-                continue
-            begin, end = references.offsets[segment : segment + 2].tolist()
-            texts = (output, *references.texts[begin:end])
-            words, *others = (len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
-            if words * max(others) > most:
-                raise too_long(references, segment, words, max(others), what)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -239,26 +216,53 @@ class NgramMetric(WordMetric):
     reference_length
         Which reference sets the length of a segment: ``closest`` (ties to the shorter), ``shortest``, ``longest`` or
         ``average``.
+
+    Attributes
+    ----------
+    only_equal
+        Whether only equal n-grams match: then references can be prepared, and counted once for any choice of them.
+    length_references, definition
+        As in `DeltaBleu`, where they are options.
     """
 
     reference_length: str = "closest"
 
-    def __post_init__(self) -> None:
-        """Validate the options."""
-        super().__post_init__()
-        self.matching = Matching(
-            tokenizer=self.tokenizer,
-            lowercase=self.lowercase,
-            order=self.order,
-            credit="counts",
-            reference_length=self.reference_length,
-        )
+    only_equal: ClassVar[bool] = True
+    length_references = "all"
+    definition = "paper"
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another maximum n-gram length."""
-        other = super().with_order(order)
-        other.matching = replace(self.matching, order=order)
-        return other
+    @property
+    def ngram_credit(self) -> Credit:
+        """How equal n-grams are credited."""
+        return "counts" if not self.uses_weights else "products" if self.definition == "paper" else "fork2019"
+
+    def kernel_options(self, native: str, lowercase: bool) -> kernels.Options:
+        """Return the options of the kernel for texts that `kernel_texts` made."""
+        positive = self.length_references == "positive"
+        return kernels.Options(native, lowercase, self.order, self.ngram_credit, self.reference_length, positive)
+
+    def ngrams(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return a row of n-gram statistics per segment, from prepared references if there are any.
+
+        The columns are hypothesis length, reference length, matches of order 1 to N, then (for weighted credit) totals
+        multiplied by the segment's best weight, and last the totals themselves.
+        """
+        references, prepared = given.references, given.prepared
+        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
+            prepared = references.prepared(self.tokenizer, self.lowercase)
+        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
+        options = self.kernel_options(native, lowercase)
+        reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
+        threads = resolve_threads(given.threads, len(texts)) if prepared else given.workers()
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            if prepared:
+                return prepared.statistics(texts, weights, options, first, last, threads)
+            return kernels.statistics(
+                texts, reference_texts, references.offsets, weights, options, first, last, threads
+            )
+
+        return given.rows(options.columns, rows_of)
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:
@@ -282,14 +286,6 @@ def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> Non
     """Raise an error for statistics of another metric."""
     if statistics.ndim == 0 or statistics.shape[-1] != columns:
         raise DataError(f"an array of shape {statistics.shape} has no statistics of {name}")
-
-
-def too_long(references: References, segment: int, words: int, longest: int, what: str) -> DataError:
-    """Return the error for an output and a reference that would take minutes or hours."""
-    return DataError(
-        f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
-        f"too many {what}; split these texts into segments"
-    )
 
 
 def mean_score(statistics: NDArray[np.float64], columns: int, name: str) -> NDArray[np.float64]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.corpus_weights import Corpus, Counted, Part, WeightedNgramMetric
+from trubleu.metrics.corpus_weights import Counted, Part, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trubleu.metrics.base import AnyReferences
-    from trubleu.signature import Signature
-    from trubleu.text.tokenizers import Spec
-
 _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
 """Outputs with two thirds of the references' length get a penalty of one half."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Nist(WeightedNgramMetric):
     """Corpus-level NIST: matches are weighted by the information of the last word given the words before it.
 
@@ -52,15 +50,9 @@ class Nist(WeightedNgramMetric):
     family: ClassVar[str] = "nist"
     counted: ClassVar[Counted] = "occurrences"
 
-    def __init__(
-        self,
-        order: int = 5,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        corpus: Corpus | None = None,
-    ) -> None:
-        super().__init__(order, tokenize, lowercase, corpus)
+    weighed_as: ClassVar[str] = "info"
+
+    order: int = field(default=5, kw_only=False)
 
     @property
     def columns(self) -> int:
@@ -83,7 +75,3 @@ class Nist(WeightedNgramMetric):
         penalty = np.exp(_BETA * np.log(np.clip(ratio, np.finfo(np.float64).tiny, 1.0)) ** 2)
         score: NDArray[np.float64] = penalty * (earned / np.maximum(totals, 1.0)).sum(axis=-1)
         return score
-
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return super().signature(references).extended(info=self._learned_from(references))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.errors import UsageError, nearest
+from trubleu.signature import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +20,7 @@ class Option(NamedTuple):
 
     help: str
     choices: Sequence[str] = ()
+    prefix: str | None = None
     values: str = "true or false"
     placeholder: str | None = None
     default: str = ""
@@ -32,7 +35,11 @@ class Option(NamedTuple):
     @property
     def number(self) -> bool:
         """Whether only a number can be given."""
-        return max(self.least, self.above) > -math.inf
+        return not self.choices and max(self.least, self.above) > -math.inf
+
+    def holds(self, number: float) -> bool:
+        """Return whether a number is in the range."""
+        return self.least <= number <= self.most and self.above < number < self.below
 
     def of(self, metric: str) -> Option:
         """Return the option as a metric takes it."""
@@ -41,7 +48,9 @@ class Option(NamedTuple):
     def values_of(self, metric: str) -> str:
         """Return the values that a metric accepts, in words."""
         own = self.of(metric)
-        return f"{', '.join(own.choices[:-1])} or {own.choices[-1]}" if own.choices else own.values
+        return (
+            f"{', '.join(own.choices[:-1])} or {own.choices[-1]}" if own.choices and own.prefix is None else own.values
+        )
 
     @property
     def text(self) -> str:
@@ -66,8 +75,8 @@ def checked(name: str, value: Any, metric: str = "") -> Any:
 
     Examples
     --------
-    >>> checked("alpha", 1)
-    1.0
+    >>> checked("alpha", 1), checked("negative", "floor:0.1")
+    (1.0, 'floor:0.1')
 
     Raises
     ------
@@ -75,15 +84,44 @@ def checked(name: str, value: Any, metric: str = "") -> Any:
         If it is not one that ``options.toml`` declares for this metric.
     """
     option = OPTIONS[name].of(metric)
-    if option.choices and value not in option.choices:
-        raise UsageError(f"{name}={value} is not known; {nearest(str(value), option.choices)}")
     if option.number:
-        kinds = int if option.whole else int | float
-        fits = isinstance(value, kinds) and not isinstance(value, bool) and option.above < value < option.below
-        if not (fits and option.least <= value <= option.most):
+        fits = isinstance(value, int if option.whole else int | float) and not isinstance(value, bool)
+        if not (fits and option.holds(value)):
             raise UsageError(f"{name}={value} must be {option.values}")
         return value if option.whole else float(value)
-    return value
+    if not option.choices or value in option.choices:
+        return value
+    if option.prefix is None:
+        raise UsageError(f"{name}={value} is not known; {nearest(str(value), option.choices)}")
+    if str(value).startswith(option.prefix):
+        with suppress(ValueError):
+            if option.holds(number := float(str(value).removeprefix(option.prefix))):
+                return value if option.prefix else number
+    raise UsageError(f"{name}={value} is not known; it is {option.values}")
+
+
+def kind_and_number(value: str) -> tuple[str, float]:
+    """Split the value of an option such as ``floor:0.1``; the number of a plain choice is 0.
+
+    Examples
+    --------
+    >>> kind_and_number("floor:0.1"), kind_and_number("clamp")
+    (('floor', 0.1), ('clamp', 0.0))
+    """
+    kind, _, number = value.partition(":")
+    return kind, float(number or 0)
+
+
+def signed(value: str) -> str:
+    """Format such a value for a signature.
+
+    Examples
+    --------
+    >>> signed("floor:0.10"), signed("clamp")
+    ('floor[0.1]', 'clamp')
+    """
+    kind, number = kind_and_number(value)
+    return f"{kind}[{number_text(number)}]" if ":" in value else kind
 
 
 def check_flag(name: str, value: object) -> None:

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from trubleu import metrics
 from trubleu.errors import MissingExtraError, UsageError, nearest
 from trubleu.metrics.base import Metric
 from trubleu.metrics.defaults import WITHOUT_VECTORS
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """The location of a metric, and its description.
+    """A metric and its description.
 
     Attributes
     ----------
-    module, factory
-        The module in this folder and the class in it.
+    factory
+        The name of its class in `trubleu.metrics`.
     purpose
         What people use it for, in a few words.
     implied
@@ -32,7 +33,6 @@ class Entry(NamedTuple):
         The extra of this package that it needs unless told otherwise.
     """
 
-    module: str
     factory: str
     purpose: str
     implied: Mapping[str, Any] = {}
@@ -40,36 +40,36 @@ class Entry(NamedTuple):
 
     def load(self) -> Callable[..., Metric]:
         """Return the class."""
-        found: Callable[..., Metric] = getattr(importlib.import_module(f"trubleu.metrics.{self.module}"), self.factory)
+        found: Callable[..., Metric] = getattr(metrics, self.factory)
         return found
 
 
 _RECALL: Final = {"recall": True}
 
 ENTRIES: Final[dict[str, Entry]] = {
-    "trubleu": Entry("trubleu", "TruBleu", "recommended: any task, rated references or not", extra="ready"),
-    "bleu": Entry("bleu", "Bleu", "the usual corpus score; equals sacreBLEU"),
-    "sbleu": Entry("sbleu", "SentenceBleu", "single segments: mean sentence-level BLEU"),
-    "dbleu": Entry("dbleu", "DeltaBleu", "ΔBLEU: BLEU with rated references"),
-    "sdbleu": Entry("sbleu", "SentenceDeltaBleu", "single segments: mean sentence-level ΔBLEU"),
-    "ibleu": Entry("ibleu", "IBleu", "paraphrases: BLEU minus source overlap"),
-    "nist": Entry("nist", "Nist", "translation: rare n-grams count more"),
-    "cider": Entry("cider", "Cider", "image captions: tf-idf similarity"),
-    "cider-d": Entry("cider", "CiderD", "the usual CIDEr, robust to repetition"),
-    "bleu2vec": Entry("bleu2vec", "Bleu2Vec", "BLEU with partial credit for near misses", extra="ready"),
-    "bleu2vec-f": Entry("bleu2vec", "Bleu2Vec", "bleu2vec with recall, no brevity penalty", _RECALL, "ready"),
-    "dbleu2vec": Entry("bleu2vec", "DeltaBleu2Vec", "ΔBLEU with partial credit for near misses", extra="ready"),
-    "dbleu2vec-f": Entry("bleu2vec", "DeltaBleu2Vec", "dbleu2vec with recall, no brevity penalty", _RECALL, "ready"),
-    "chrf": Entry("chrf", "ChrF", "rich morphology: character n-grams"),
-    "chrf++": Entry("chrf", "ChrF", "chrF with words and word bigrams", {"word_order": 2}),
-    "lebleu": Entry("lebleu", "LeBleu", "rich morphology: BLEU by spelling"),
-    "meteor": Entry("meteor", "Meteor", "English segments: words, stems, synonyms", extra="meteor"),
-    "rouge": Entry("rouge", "Rouge", "summaries: words or n-grams in common"),
-    "rouge-l": Entry("rouge", "RougeL", "summaries: words in the same order"),
-    "rouge-lsum": Entry("rouge", "RougeLsum", "summaries of several sentences, one per line"),
-    "ter": Entry("ter", "Ter", "translation edit rate"),
-    "distinct": Entry("diversity", "Distinct", "diversity: different n-grams of all outputs"),
-    "self-bleu": Entry("diversity", "SelfBleu", "diversity: how alike the outputs are"),
+    "trubleu": Entry("TruBleu", "recommended: any task, rated references or not", extra="ready"),
+    "bleu": Entry("Bleu", "the usual corpus score; equals sacreBLEU"),
+    "sbleu": Entry("SentenceBleu", "single segments: mean sentence-level BLEU"),
+    "dbleu": Entry("DeltaBleu", "ΔBLEU: BLEU with rated references"),
+    "sdbleu": Entry("SentenceDeltaBleu", "single segments: mean sentence-level ΔBLEU"),
+    "ibleu": Entry("IBleu", "paraphrases: BLEU minus source overlap"),
+    "nist": Entry("Nist", "translation: rare n-grams count more"),
+    "cider": Entry("Cider", "image captions: tf-idf similarity"),
+    "cider-d": Entry("CiderD", "the usual CIDEr, robust to repetition"),
+    "bleu2vec": Entry("Bleu2Vec", "BLEU with partial credit for near misses", extra="ready"),
+    "bleu2vec-f": Entry("Bleu2Vec", "bleu2vec with recall, no brevity penalty", _RECALL, "ready"),
+    "dbleu2vec": Entry("DeltaBleu2Vec", "ΔBLEU with partial credit for near misses", extra="ready"),
+    "dbleu2vec-f": Entry("DeltaBleu2Vec", "dbleu2vec with recall, no brevity penalty", _RECALL, "ready"),
+    "chrf": Entry("ChrF", "rich morphology: character n-grams"),
+    "chrf++": Entry("ChrF", "chrF with words and word bigrams", {"word_order": 2}),
+    "lebleu": Entry("LeBleu", "rich morphology: BLEU by spelling"),
+    "meteor": Entry("Meteor", "English segments: words, stems, synonyms", extra="meteor"),
+    "rouge": Entry("Rouge", "summaries: words or n-grams in common"),
+    "rouge-l": Entry("RougeL", "summaries: words in the same order"),
+    "rouge-lsum": Entry("RougeLsum", "summaries of several sentences, one per line"),
+    "ter": Entry("Ter", "translation edit rate"),
+    "distinct": Entry("Distinct", "diversity: different n-grams of all outputs"),
+    "self-bleu": Entry("SelfBleu", "diversity: how alike the outputs are"),
 }
 
 ALIASES: Final = {
@@ -165,9 +165,7 @@ def is_metric(text: str) -> bool:
     >>> is_metric("chrF"), is_metric("bleu4"), is_metric("system.txt")
     (True, True, False)
     """
-    head, bracket, rest = text.partition("[")
-    written = _SPEC.fullmatch(head.lower() + bracket + rest)
-    return written is not None and ALIASES.get(written["name"], written["name"]) in ENTRIES
+    return _named(text) is not None
 
 
 def is_error_rate(text: str) -> bool:
@@ -178,9 +176,20 @@ def is_error_rate(text: str) -> bool:
     >>> is_error_rate("TER"), is_error_rate("self-bleu-2"), is_error_rate("bleu"), is_error_rate("package.module:Class")
     (True, True, False, False)
     """
-    written = _SPEC.fullmatch(text.partition("[")[0].lower())
-    entry = ENTRIES.get(ALIASES.get(written["name"], written["name"])) if written else None
+    entry = _named(text)
     return entry is not None and not getattr(entry.load(), "higher_is_better", True)
+
+
+def _matched(text: str) -> tuple[re.Match[str] | None, str]:
+    """Return the parts of a metric as it was written, and its name, of which case does not matter."""
+    head, bracket, rest = text.partition("[")
+    written = _SPEC.fullmatch(head.lower() + bracket + rest)
+    return written, ALIASES.get(written["name"], written["name"]) if written else ""
+
+
+def _named(text: str) -> Entry | None:
+    """Return the built-in metric that a text names, if it names one."""
+    return ENTRIES.get(_matched(text)[1])
 
 
 def metric(spec: str | Metric, **options: Any) -> Metric:
@@ -214,26 +223,22 @@ def parse(text: str) -> MetricSpec:
     """Parse a metric name."""
     if own := _OWN.fullmatch(text):
         return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
-    head, bracket, rest = text.partition("[")
-    written = _SPEC.fullmatch(head.lower() + bracket + rest)
+    written, name = _matched(text)
     if written is None:
         hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), ENTRIES)
         raise UsageError(f"{text!r} is not a metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
-    name, order = ALIASES.get(written["name"], written["name"]), written["order"] or written["glued"]
-    if name not in ENTRIES:
-        raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
-    entry = ENTRIES[name]
-    text = name + (f"-{order}" if order else "") + bracket + rest
+    entry, order, options_text = _entry(name), written["order"] or written["glued"], written["options"]
+    text = name + (f"-{order}" if order else "") + ("" if options_text is None else f"[{options_text}]")
     factory = entry.load()
     known = _options_of(factory)
-    if order is not None and "order" not in known:
-        raise UsageError(f"{name} has no order; write {name}")
-    options = _read_options(text, written["options"], known)
+    options = _read_options(text, options_text, known)
     for option in entry.implied:
         if option in options:
             raise UsageError(f"{name} settles {option}; leave it out of {text}, or use another metric")
     options = {**entry.implied, **options}
     if order is not None:
+        if "order" not in known:
+            raise UsageError(f"{name} has no order; write {name}")
         if "order" in options:
             raise UsageError(f"the order is given twice in {text}; give it once")
         options["order"] = int(order)
@@ -265,10 +270,8 @@ def _options_of(factory: Callable[..., Metric]) -> dict[str, inspect.Parameter]:
 
 def _read_options(text: str, written: str | None, known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for part in (written or "").split(","):
+    for part in written.split(",") if written and written.strip() else ():
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not name and not equals and not (written or "").strip():
-            continue
         if not equals or not name:
             raise UsageError(f"{part.strip()!r} in {text} is not an option; write option=value, separated by commas")
         if name in options:
@@ -345,13 +348,16 @@ def describe(*names: str) -> tuple[MetricDescription, ...]:
     >>> found.order, found.needs, found.higher_is_better
     (4, ('weights',), True)
     """
-    return tuple(_described(name) for name in names or ENTRIES)
+    return tuple(_described(name, _entry(name)) for name in names or ENTRIES)
 
 
-def _described(name: str) -> MetricDescription:
+def _entry(name: str) -> Entry:
     if name not in ENTRIES:
         raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
-    entry = ENTRIES[name]
+    return ENTRIES[name]
+
+
+def _described(name: str, entry: Entry) -> MetricDescription:
     factory: Any = entry.load()
     options = {name: each.default for name, each in _options_of(factory).items() if name not in entry.implied}
     order = options.pop("order", None)

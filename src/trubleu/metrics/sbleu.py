@@ -42,7 +42,7 @@ class SentenceBleu(NgramMetric):
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the sentence's score and 1."""
-        rows = self.matching.statistics(given)
+        rows = self.ngrams(given)
         return np.stack([self.parts(Counts.of(rows, self.order)).score, np.ones(len(rows))], axis=1)
 
     def parts(self, counts: Counts) -> BleuParts:
@@ -85,8 +85,8 @@ class SentenceDeltaBleu(WeightedNgrams, SentenceBleu):
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the sentence's score and 1, or 0 and 0 for a skipped segment."""
-        weights, skipped = self.policy.weights(given.references)
-        scores = self.parts(Counts.of(self.matching.statistics(given, weights), self.order)).score
+        weights, skipped = self.weights(given.references)
+        scores = self.parts(Counts.of(self.ngrams(given, weights), self.order)).score
         rows = np.stack([scores, np.ones(len(scores))], axis=1)
         rows[skipped] = 0.0
         return rows
@@ -95,7 +95,7 @@ class SentenceDeltaBleu(WeightedNgrams, SentenceBleu):
         """Return the score of each row of counts, with precisions and brevity penalty."""
         if self.definition == "fork2019":  # smoothing constants are not multiplied by a best weight
             counts = counts._replace(plain_totals=counts.totals)
-        matches = settle_negative(counts, "clamp", 0.0, scaled=True)
+        matches = settle_negative(counts, "clamp", scaled=True)
         return super().parts(counts._replace(matches=matches))
 
     def without_weights(self) -> str:

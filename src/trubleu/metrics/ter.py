@@ -131,11 +131,10 @@ def _of_kernel(name: str) -> Tokenizer:
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
     """Raise an error for texts that would take minutes."""
-    owners = np.repeat(np.arange(len(outputs)), np.diff(references.offsets))
-    for kind, counts, rows in (("an output", outputs, None), ("a reference", lengths, owners)):
+    for kind, counts in (("an output", outputs), ("a reference", lengths)):
         if counts.max(initial=0) > MOST_WORDS:
             place = int(np.argmax(counts > MOST_WORDS))
-            segment = place if rows is None else int(rows[place])
+            segment = place if counts is outputs else int(np.searchsorted(references.offsets, place, "right")) - 1
             raise DataError(
                 f"{references.source}: segment {references.ids[segment]} has {kind} of {counts[place]:,} words; ter "
                 f"takes {MOST_WORDS:,} at most; cut such texts into shorter segments, or leave ter out"

@@ -7,16 +7,16 @@ import sys
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import TrubleuWarning, UsageError
-from trubleu.metrics.base import AnyReferences, Compared, whole_references
+from trubleu.metrics.base import AnyReferences, whole_references
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, slices
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
-from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
+from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.matching import TextPairs, kept_part, mean_score
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.base import ByReference
     from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource
@@ -153,7 +154,6 @@ class TruBleu(WeightedMetric, LearningMetric):
     def __post_init__(self) -> None:
         """Validate the options and open the vectors."""
         super().__post_init__()
-        self._name_order()
         self.vectors = source = as_source(self.vectors)
         if source.orders is not None and 1 not in source.orders:
             raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")
@@ -165,8 +165,10 @@ class TruBleu(WeightedMetric, LearningMetric):
         self._vectors = soft_vectors(source)
         self._vectors_name = source.name
 
-    def _name_order(self) -> None:
-        self.name = self.family if self.order == ORDER else f"{self.family}-{self.order}"
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The metric's name, with its order unless it is the usual one."""
+        return self.family if self.order == ORDER else super().name
 
     @property
     def learned_orders(self) -> int:
@@ -178,16 +180,10 @@ class TruBleu(WeightedMetric, LearningMetric):
         """Whether words are weighted by the references that outputs are scored against."""
         return self.importance == "corpus" and super().learns
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for another maximum n-gram length."""
-        other = super().with_order(order)
-        other._name_order()  # noqa: SLF001 - it is one of us
-        return other
-
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the segment's score and 1, or 0 and 0 for a skipped segment."""
         texts, whole = given.outputs, given.references
-        weights, skipped = self.policy.weights(whole)
+        weights, skipped = self.weights(whole)
         # The same text for every system, so the warning can be shown once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
         threads = given.workers(WORTH_THREADS)
@@ -211,14 +207,12 @@ class TruBleu(WeightedMetric, LearningMetric):
         rows_of_scores[skipped] = 0.0
         return rows_of_scores
 
-    def by_reference(
-        self, outputs: Sequence[str], references: References, threads: int | None = None
-    ) -> Compared | None:
+    def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
         if self.learns:
             return None
         texts = tuple(outputs)
-        weights = self.policy.rated(references)
+        weights = self.rated_weights(references)
         threads = resolve_threads(threads, references.count, WORTH_THREADS)
         known, found = self._known_words(references), []
         for part in self._parts(texts, references, np.ones(references.count), threads):
@@ -226,7 +220,7 @@ class TruBleu(WeightedMetric, LearningMetric):
             found.append(
                 part.segments.similarities(*rows, importance, texts, part.characters, self._kernel_options(), threads)
             )
-        return _Compared(references, weights, np.concatenate(found))
+        return partial(_rows_of_chosen, references, weights, np.concatenate(found))
 
     def parts(self, output: str, references: References | PreparedReferences, segment: int = 0) -> SegmentParts:
         """Return the components of one output's score against the references of a segment.
@@ -240,7 +234,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         segment
             Which of the segments it is.
         """
-        weights, _ = self.policy.weights(references)
+        weights, _ = self.weights(references)
         whole = whole_references(references)
         known = self._known_words(whole)
         begin, end = int(whole.offsets[segment]), int(whole.offsets[segment + 1])
@@ -252,19 +246,14 @@ class TruBleu(WeightedMetric, LearningMetric):
         )
         left_out = np.zeros(len(scores), bool) if part.weights is None else np.isnan(part.weights)
         weight_of = dict(zip(part.words(), by_word.tolist(), strict=True))
-        tokens = [tuple(line.split()) for line in self._lines((output, *one.texts))]
+        tokens = [tuple(line.split()) for line in self.tokenizer.lines((output, *one.texts), self.lowercase)]
         of_texts = [_text_weights(text, weight_of) for text in tokens]
         return SegmentParts(
             references=tuple(
                 ComparedReference(math.nan if out else score, characters, tuple(orders))
                 for (score, characters, *orders), out in zip(scores.tolist(), left_out.tolist(), strict=True)
             ),
-            pairs=tuple(
-                AlignedNgrams(reference, order, position, other, bool(exact), similarity)
-                for (reference, order, position, other, exact), similarity in zip(
-                    places.tolist(), similarities.tolist(), strict=True
-                )
-            ),
+            pairs=AlignedNgrams.of(places, similarities),
             earned=earned,
             cut=cut,
             tokens=tokens[0],
@@ -319,7 +308,7 @@ class TruBleu(WeightedMetric, LearningMetric):
                 first,
                 last,
                 kernels.TrubleuSegments(lines, words.segments, options, first),
-                words.held,
+                words.words,
                 self._characters(references, first, last, threads) if self.characters else None,
                 None if plain else weights[begin:end],
             )
@@ -328,7 +317,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         self, part: _Part, known: NgramCounts | None
     ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
         """Return the vectors of a part's words, and their weights unless these are the lengths of the vectors."""
-        rows = self._vectors.word_rows(part.reference_words, part.segments.new_words())
+        rows = self._vectors.word_rows(part.words())
         if self.importance == "vector":
             return rows, None
         if known is None:
@@ -345,46 +334,35 @@ class TruBleu(WeightedMetric, LearningMetric):
         prepare = partial(kernels.ChrfReferences, references.texts, references.offsets, options, first, last, threads)
         return kept_part(references, ("characters", self.lowercase), first, prepare)
 
-    def _lines(self, texts: Sequence[str]) -> list[str]:
-        """Return tokens separated by spaces, as the kernel sees them."""
-        if self.tokenizer.native is None:
-            return list(self.tokenizer.lines(texts, self.lowercase))
-        return [" ".join(self.tokenizer.tokens(text, self.lowercase)) for text in texts]
-
     def _kernel_options(self) -> kernels.TrubleuOptions:
         return kernels.TrubleuOptions(self.order, self.beta, self.shift, self.characters, self.lowercase)
 
 
-class _Compared(NamedTuple):
-    """Similarities of outputs to each of their references."""
+def _rows_of_chosen(
+    references: References, given: NDArray[np.float64], similar: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the scores against the chosen references, and 1; 0 and 0 if none of them is good."""
+    offsets = references.offsets
+    merged = _merged(references, np.where(chosen, given, -np.inf))
+    weights = np.where(np.isfinite(merged), merged, 0.0)
+    good = weights > 0
 
-    references: References
-    weights: NDArray[np.float64]
-    similarities: NDArray[np.float64]
+    def largest(values: NDArray[np.float64], which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.maximum.reduceat(np.where(which, values, 0.0), offsets[:-1])
+        return found
 
-    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the scores against the chosen references, and 1; 0 and 0 if none of them is good."""
-        offsets, similar = self.references.offsets, self.similarities
-        merged = _merged(self.references, np.where(chosen, self.weights, -np.inf))
-        weights = np.where(np.isfinite(merged), merged, 0.0)
-        good = weights > 0
-
-        def largest(values: NDArray[np.float64], which: NDArray[np.bool_]) -> NDArray[np.float64]:
-            found: NDArray[np.float64] = np.maximum.reduceat(np.where(which, values, 0.0), offsets[:-1])
-            return found
-
-        products, totals = (
-            np.add.reduceat(np.where(good, each, 0.0), offsets[:-1]) for each in (weights * similar, weights)
-        )
-        some = totals > 0
-        best = np.divide(largest(weights * similar, good), largest(weights, good), out=np.zeros(len(some)), where=some)
-        mean = np.divide(products, totals, out=np.zeros(len(some)), where=some)
-        nearest = np.repeat(largest(similar, good), np.diff(offsets))
-        above = np.divide(
-            -weights * np.maximum(similar - nearest, 0.0), 1.0 - nearest, out=np.zeros(len(weights)), where=nearest < 1
-        )
-        scores = 100.0 * (0.5 * best + 0.5 * mean) * (1.0 - largest(above, weights < 0))
-        return np.column_stack([np.where(some, scores, 0.0), some.astype(float)])
+    products, totals = (
+        np.add.reduceat(np.where(good, each, 0.0), offsets[:-1]) for each in (weights * similar, weights)
+    )
+    some = totals > 0
+    best = np.divide(largest(weights * similar, good), largest(weights, good), out=np.zeros(len(some)), where=some)
+    mean = np.divide(products, totals, out=np.zeros(len(some)), where=some)
+    nearest = np.repeat(largest(similar, good), np.diff(offsets))
+    above = np.divide(
+        -weights * np.maximum(similar - nearest, 0.0), 1.0 - nearest, out=np.zeros(len(weights)), where=nearest < 1
+    )
+    scores = 100.0 * (0.5 * best + 0.5 * mean) * (1.0 - largest(above, weights < 0))
+    return np.column_stack([np.where(some, scores, 0.0), some.astype(float)])
 
 
 class _Part(NamedTuple):
@@ -393,13 +371,13 @@ class _Part(NamedTuple):
     first: int
     last: int
     segments: kernels.TrubleuSegments
-    reference_words: HeldWords
+    reference_words: tuple[str, ...]
     characters: kernels.ChrfReferences | None
     weights: NDArray[np.float64] | None
 
     def words(self) -> tuple[str, ...]:
         """Return all words in the order of their numbers."""
-        return (*self.reference_words.words, *self.segments.new_words())
+        return (*self.reference_words, *self.segments.new_words())
 
 
 class _ReferenceWords:
@@ -408,8 +386,8 @@ class _ReferenceWords:
     def __init__(self, lines: tuple[str, ...], options: kernels.Options, offsets: NDArray[np.int64]) -> None:
         texts = kernels.WordTexts(lines, options, int(offsets[0]), int(offsets[-1]))
         self.segments = kernels.ReferenceWords(texts, offsets)
-        self.held = HeldWords(texts.words())
-        self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.held.words))
+        self.words = tuple(texts.words())
+        self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.words))
 
 
 def _merged(references: References, weights: NDArray[np.float64]) -> NDArray[np.float64]:

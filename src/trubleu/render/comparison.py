@@ -17,6 +17,7 @@ from trubleu.explain.difference import BucketRow
 from trubleu.explain.explanation import Explanation
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
+from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.progress import Steps, no_steps
 from trubleu.render.charts import (
@@ -477,7 +478,7 @@ class Explainer:
     def __init__(self, comparison: SystemComparison, digits: int) -> None:
         metric = comparison.metrics[comparison.metric]
         self.sentences: dict[str, int] = {}
-        self.weighted = bool(getattr(metric, "policy", None) is not None and comparison.references.weighted())
+        self.weighted = bool(isinstance(metric, WeightedMetric) and comparison.references.weighted())
         self._able = is_explainable(metric)
         self._metric = metric.learned(comparison.references) if self._able and metric.learns else metric
         self._references = comparison.references

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.errors import counted
 from trubleu.judge.pairs.results import Measure
 from trubleu.judge.report import Rival, brief_interval, data_needed, standard_error, verdict
+from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import (
     StripRow,
@@ -343,7 +344,7 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
     explained = can_be_shown(metric, measure)
     return {
         "measure": measure,
-        "weighted": bool(explained and getattr(metric, "policy", None) is not None),
+        "weighted": explained and isinstance(metric, WeightedMetric),
         "explained": explained,
         "similar": explained and isinstance(metric, TruBleu),
         "rated": any(one.weighted() for evidence in report.evidence for one in evidence.references_a.values()),

@@ -108,7 +108,7 @@ def _pack_counts(found: dict[str, NgramCounts]) -> Packed | None:
 
 def _unpack_counts(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> dict[str, NgramCounts]:
     found = _PACKING.unpack(header, array)
-    return {name: NgramCounts.from_plain(values, arrays.__getitem__) for name, (values, arrays) in found.items()}
+    return {name: NgramCounts.from_plain(values, arrays) for name, (values, arrays) in found.items()}
 
 
 def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:

@@ -17,7 +17,7 @@ from trubleu.data import References
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.metrics.base import as_references, reference_number, warn_unweighted, whole_references
-from trubleu.metrics.matching import Matching
+from trubleu.metrics.matching import NgramMetric
 from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
@@ -164,8 +164,8 @@ def prepare_for(references: References | PreparedReferences, metrics: Iterable[M
     """Tokenize references once if several scorings share their tokens."""
     if not isinstance(references, References):
         return
-    found = [getattr(metric, "matching", None) for metric in metrics]
-    uses = Counter((each.tokenizer, each.lowercase) for each in found if isinstance(each, Matching))
+    counting = (metric for metric in metrics if isinstance(metric, NgramMetric) and metric.only_equal)
+    uses = Counter((metric.tokenizer, metric.lowercase) for metric in counting)
     for (tokenizer, lowercase), metrics_of_these in uses.items():
         if metrics_of_these * systems >= PREPARE_FROM:
             references.prepare(tokenize=tokenizer, lowercase=lowercase)

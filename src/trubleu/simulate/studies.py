@@ -18,7 +18,7 @@ from trubleu.mining import Candidates, Index
 from trubleu.progress import Progress, Steps, no_steps
 from trubleu.simulate.raters import Habits, simulated_raters
 from trubleu.simulate.world import World, responder
-from trubleu.stats import paired_bootstrap, total
+from trubleu.stats import compare, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -671,8 +671,9 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
         a, b = each.rows[better][draw.rows], each.rows[other][draw.rows]
         # The same rows dealt to both systems at random leave no difference.
         coins = draw.swapped[:, np.newaxis]
-        real = paired_bootstrap(a, b, each.score, seed=seed, **settings)
-        none = paired_bootstrap(np.where(coins, b, a), np.where(coins, a, b), each.score, seed=seed, **settings)
+        [real] = compare({"a": a, "b": b}, each.score, seed=seed, **settings)
+        swapped = {"a": np.where(coins, b, a), "b": np.where(coins, a, b)}
+        [none] = compare(swapped, each.score, seed=seed, **settings)
         sure = real.p < LEVEL
         return [sure and real.difference > 0, sure and real.difference < 0, none.p < LEVEL]
 

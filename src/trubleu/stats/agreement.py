@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
@@ -14,7 +15,7 @@ from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling, ends_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -65,28 +66,45 @@ def judgements(item: Iterable[Hashable], rater: Iterable[RaterLabel], score: Arr
     >>> found.raters, found.rater.tolist(), found.item.tolist()
     (('ann', 'bob'), [1, 0, 1], [0, 0, 1])
     """
-    item_labels, rater_labels = _labels(item, "item"), cast("list[RaterLabel]", _labels(rater, "rater"))
-    for row, label in enumerate(rater_labels):
-        if not isinstance(label, int | str | np.integer):
-            raise DataError(f"rater {label!r} of rating {row} (counted from 0) is neither a whole number nor a name")
-    scores = whole_scores(score, "score")
-    if not len(item_labels) == len(rater_labels) == len(scores):
+    items, labels, scores = (
+        _labels(item, "item"),
+        _labels(rater, "rater", (int, str, np.integer)),
+        whole_scores(score, "score"),
+    )
+    if not len(items) == len(labels) == len(scores):
         raise DataError(
-            f"there are {len(item_labels)} items, {len(rater_labels)} raters and {len(scores)} scores; "
+            f"there are {len(items)} items, {len(labels)} raters and {len(scores)} scores; "
             "each rating needs one of each"
         )
-    raters = tuple(sorted(set(rater_labels), key=lambda label: (isinstance(label, str), label)))
+    seen: set[tuple[Hashable, Hashable]] = set()
+    for row, (what, who) in enumerate(zip(items, labels, strict=True)):
+        if (what, who) in seen:
+            raise DataError(
+                f"rater {who!r} has rated item {what!r} before rating {row} (counted from 0); "
+                "keep one rating per item and rater"
+            )
+        seen.add((what, who))
+    raters = tuple(sorted(cast("set[RaterLabel]", set(labels)), key=lambda label: (isinstance(label, str), label)))
     rater_numbers = {label: number for number, label in enumerate(raters)}
-    item_numbers: dict[Hashable, int] = {}
-    numbered = Judgements(
-        item=np.array([item_numbers.setdefault(label, len(item_numbers)) for label in item_labels], dtype=np.int64),
-        items=len(item_numbers),
-        rater=np.array([rater_numbers[label] for label in rater_labels], dtype=np.int64),
+    return Judgements(
+        item=numbered(items),
+        items=len(set(items)),
+        rater=np.array([rater_numbers[label] for label in labels], dtype=np.int64),  # type: ignore[index]
         raters=raters,
         score=scores,
     )
-    _no_repeats(numbered, item_labels, rater_labels)
-    return numbered
+
+
+def numbered(labels: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return the number of each label, in the order of their first occurrences.
+
+    Examples
+    --------
+    >>> numbered(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 def whole_scores(score: ArrayLike, name: str) -> NDArray[np.int64]:
@@ -107,29 +125,15 @@ def whole_scores(score: ArrayLike, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _labels(labels: Iterable[Hashable], name: str) -> list[Hashable]:
+def _labels(labels: Iterable[Hashable], name: str, kinds: type | tuple[type, ...] = Hashable) -> list[Hashable]:
     # Not through an array: one of numbers and names would turn numbers into names.
     listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     for row, label in enumerate(listed):
-        try:
-            hash(label)
-        except TypeError:
-            raise DataError(f"{name} {label!r} of rating {row} (counted from 0) cannot serve as a label") from None
         if label is None or label != label:
             raise DataError(f"rating {row} (counted from 0) has no {name}; leave it out or name it")
+        if not isinstance(label, kinds):
+            raise DataError(f"{name} {label!r} of rating {row} (counted from 0) cannot serve as a label; use a name")
     return listed
-
-
-def _no_repeats(numbered: Judgements, items: list[Hashable], raters: list[RaterLabel]) -> None:
-    keys = numbered.item * max(1, len(numbered.raters)) + numbered.rater
-    order = np.argsort(keys, kind="stable")
-    repeated = np.flatnonzero(np.diff(keys[order]) == 0)
-    if len(repeated):
-        row = int(order[repeated + 1].min())
-        raise DataError(
-            f"rater {raters[row]!r} has rated item {items[row]!r} before rating {row} (counted from 0); "
-            "keep one rating per item and rater"
-        )
 
 
 _Number = TypeVar("_Number", np.int64, np.float64)
@@ -235,7 +239,11 @@ def krippendorff_alpha(
     given = judgements(item, rater, score)
     pairable = np.bincount(given.item, minlength=given.items)[given.item] >= 2
     counted = _Counted.of(given, pairable, given.item if groups is None else _groups(given, groups))
-    reason = _why_undefined(given, counted)
+    reason = None
+    if len(counted.values) < 2:
+        constant = "all ratings of items with two ratings or more are the same"
+        none = "no item has two ratings or more" if len(given.score) else "there are no ratings"
+        reason = constant if len(counted.values) else none
     low = high = math.nan
     undefined = 0
     if reason is None and resamples and (groups is None or counted.group.max() > 0):  # one group is no sample
@@ -302,24 +310,13 @@ def _groups(given: Judgements, groups: Iterable[Hashable]) -> NDArray[np.int64]:
     labels = _labels(groups, "group")
     if len(labels) != len(given.item):
         raise DataError(f"there are {len(given.item)} ratings and {len(labels)} groups; each rating needs one")
-    numbers: dict[Hashable, int] = {}
-    group = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+    group = numbered(labels)
     of_item = np.zeros(given.items, dtype=np.int64)
     of_item[given.item] = group
     other = np.flatnonzero(of_item[given.item] != group)
     if len(other):
         raise DataError(f"the item of rating {other[0]} (counted from 0) is in two groups; keep each item in one")
     return group
-
-
-def _why_undefined(given: Judgements, counted: _Counted) -> str | None:
-    if not len(given.score):
-        return "there are no ratings"
-    if not len(counted.table):
-        return "no item has two ratings or more"
-    if len(counted.values) == 1:
-        return "all ratings of items with two ratings or more are the same"
-    return None
 
 
 def _positions(marginals: NDArray[_Number]) -> NDArray[_Number]:
@@ -492,11 +489,7 @@ def quadratic_kappa(a: ArrayLike, b: ArrayLike, *, scale: tuple[int, int] = FIVE
 
 
 def kappa_table(
-    item: Iterable[Hashable],
-    rater: Iterable[RaterLabel],
-    score: ArrayLike,
-    *,
-    scale: tuple[int, int] = FIVE_POINTS,
+    item: Iterable[Hashable], rater: Iterable[RaterLabel], score: ArrayLike, *, scale: tuple[int, int] = FIVE_POINTS
 ) -> KappaTable:
     """Return quadratic κ of all pairs of raters who share items, and of each rater with the rest.
 

@@ -135,9 +135,14 @@ def alternative_annotator_test(
         (label, mine) for label, mine in zip(given.raters, compared, strict=True) if np.count_nonzero(mine) >= least
     ]
     enough = len(tested) >= 2
-    p_values = [_p_value(losses[mine] - gains[mine], epsilon) for _, mine in tested]
-    control = needed("scipy.stats", "the alternative annotator test", "trubleu[model]", "scipy").false_discovery_control
-    won = control(p_values, method="by") <= _DISCOVERY_RATE if tested else []
+    stats = needed("scipy.stats", "the alternative annotator test", "trubleu[model]", "scipy")
+    differences = [losses[mine] - gains[mine] for _, mine in tested]
+    p_values = [
+        # The t-test is undefined where all differences are the same.
+        float(stats.ttest_1samp(each, epsilon, alternative="less").pvalue if np.ptp(each) else each[0] >= epsilon)
+        for each in differences
+    ]
+    won = stats.false_discovery_control(p_values, method="by") <= _DISCOVERY_RATE if tested else []
     raters = tuple(
         Advantage(
             rater=label,
@@ -173,11 +178,3 @@ def _compare(
     of_rater = number * scores**2 - 2 * scores * total + squares
     gains, losses = of_model <= of_rater + _SAME, of_rater <= of_model + _SAME
     return np.isfinite(theirs) & (number > 1), gains.astype(np.float64), losses.astype(np.float64)
-
-
-def _p_value(differences: NDArray[np.float64], epsilon: float) -> float:
-    """Return p of the one-sided t-test that the mean difference is ε or more."""
-    if np.ptp(differences) == 0.0:
-        return float(differences[0] >= epsilon)
-    stats = needed("scipy.stats", "the alternative annotator test", "trubleu[model]", "scipy")
-    return float(stats.ttest_1samp(differences, epsilon, alternative="less").pvalue)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from trubleu.native import kernels, resolve_threads
+from trubleu.results import html_record
 from trubleu.stats import checks
-from trubleu.stats.results import Interval
 from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
 
@@ -91,28 +91,6 @@ class Resampling:
         return sums
 
 
-def draw_counts(rows: int, resamples: int, seed: int, *, first: int = 0) -> NDArray[np.int64]:
-    """Return how often each row enters each resample, as `bootstrap_scores` draws them: ``int64[resamples, rows]``.
-
-    Parameters
-    ----------
-    rows
-        How many there are to draw from, and how many are drawn; 1 to 2^32 − 1.
-    resamples
-        How many times.
-    seed
-        From 0 to 2^64 − 1.
-    first
-        The number of the first resample.
-
-    Examples
-    --------
-    >>> draw_counts(4, 3, 12345).sum(axis=1).tolist()
-    [4, 4, 4]
-    """
-    return kernels.resample_counts(rows, resamples, first, seed).astype(np.int64)
-
-
 def bootstrap_scores(
     statistics: Statistics,
     score: ScoreFunction,
@@ -166,6 +144,31 @@ def bootstrap_scores(
     draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=progress)
     (sums,) = draws.sums_of_each([rows], 1, rows.shape)
     return scores_of(score, sums, "resample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A corpus score with its percentile bootstrap interval."""
+
+    score: float
+    """The score of the whole corpus."""
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+    confidence: float
+    """The confidence level, 0.95 by default."""
+    resamples: int
+    """Number of resamples."""
+    seed: int
+    """The seed of the draws."""
+    blocks: int
+    """Number of resampled blocks of segments; 0 if the segments themselves were resampled."""
+    standard_error: float
+    """The standard deviation of the resampled scores."""
+
+    def _repr_html_(self) -> str:
+        return html_record(self)
 
 
 def bootstrap_interval(

@@ -11,6 +11,7 @@ import numpy as np
 from trubleu.errors import DataError, UsageError, counted
 from trubleu.optional_deps import needed
 from trubleu.stats import checks
+from trubleu.stats.agreement import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -166,13 +167,11 @@ def checked(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def _parts(groups: list[Hashable], folds: int, seed: int) -> NDArray[np.int64]:
     """Return which part each text is in."""
-    numbers: dict[Hashable, int] = {}
-    for group in groups:
-        numbers.setdefault(group, len(numbers))
-    order = np.random.default_rng(seed).permutation(len(numbers))
-    part = np.empty(len(numbers), dtype=np.int64)
-    part[order] = np.arange(len(numbers)) % folds
-    return part[[numbers[group] for group in groups]]
+    group = numbered(groups)
+    order = np.random.default_rng(seed).permutation(int(group.max()) + 1)
+    part = np.empty(len(order), dtype=np.int64)
+    part[order] = np.arange(len(order)) % folds
+    return part[group]
 
 
 def _fit(

@@ -13,6 +13,8 @@ from trubleu.native import kernels, resolve_threads
 from trubleu.stats import checks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
 RankCoefficient: TypeAlias = Literal["spearman", "kendall"]
@@ -45,12 +47,7 @@ class RankCorrelations(NamedTuple):
 
 
 def rank_correlations(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    counts: ArrayLike | None = None,
-    mirrored: bool = False,
-    threads: int | None = None,
+    x: ArrayLike, y: ArrayLike, *, counts: ArrayLike | None = None, mirrored: bool = False, threads: int | None = None
 ) -> RankCorrelations:
     """Return Spearman's ρ and Kendall's τ-b of many sets of points.
 
@@ -89,10 +86,15 @@ def rank_correlations(
     """
     across, up = _sets(x, "x"), _sets(y, "y")
     often = None if counts is None else _counts(counts)
-    shapes = {"x": across.shape, "y": up.shape} | ({} if often is None else {"counts": often.shape})
-    sets = _number_of_sets(shapes)
     points = across.shape[1]
-    if points > MOST_POINTS or (often is not None and _largest_sum(often) > MOST_POINTS):
+    sets = 1
+    for name, each in (("x", across), ("y", up), ("counts", across if often is None else often)):
+        if each.shape[1] != points:
+            raise DataError(f"x has {points} points per set but {name} has {each.shape[1]}")
+        if len(each) != 1 and sets not in (1, len(each)):
+            raise DataError(f"{name} has {len(each)} sets of points, but there are {sets} before it")
+        sets = sets if len(each) == 1 else len(each)
+    if points > MOST_POINTS or (often is not None and often.sum(axis=1).max(initial=0) > MOST_POINTS):
         raise DataError(f"a set must have at most 2^30 points, counted as often as they enter; there are {points:,}")
     if sets == 0:
         return RankCorrelations(np.empty(0), np.empty(0))
@@ -148,7 +150,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
     (1.0, None)
     """
     a, b = _two_lists(x, y)
-    if _constant(a) or _constant(b):
+    if not len(a) or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
     a, b = centred(a), centred(b)
     together = math.fsum((a * b).tolist())
@@ -254,8 +256,7 @@ def fisher_interval(r: float, n: int, confidence: float = 0.95) -> Bounds:
     >>> round(low, 3), round(high, 3)
     (0.416, 0.547)
     """
-    _interval_arguments(r, n, confidence, least=4)
-    return _interval(r, 1.0 / math.sqrt(n - 3), confidence)
+    return _interval(r, n, 4, lambda: 1.0 / math.sqrt(n - 3), confidence)
 
 
 def fieller_interval(r: float, n: int, kind: RankCoefficient, confidence: float = 0.95) -> Bounds:
@@ -293,27 +294,22 @@ def fieller_interval(r: float, n: int, kind: RankCoefficient, confidence: float 
     if kind not in RANK_COEFFICIENTS:
         raise UsageError(f"there is no rank correlation {kind!r}; {nearest(str(kind), RANK_COEFFICIENTS)}")
     if kind == "spearman":
-        _interval_arguments(r, n, confidence, least=4)
-        return _interval(r, 1.03 / math.sqrt(n - 3), confidence)
-    _interval_arguments(r, n, confidence, least=5)
-    return _interval(r, math.sqrt(0.437 / (n - 4)), confidence)
+        return _interval(r, n, 4, lambda: 1.03 / math.sqrt(n - 3), confidence)
+    return _interval(r, n, 5, lambda: math.sqrt(0.437 / (n - 4)), confidence)
 
 
-def _interval_arguments(r: float, n: int, confidence: float, *, least: int) -> None:
+def _interval(r: float, n: int, least: int, error: Callable[[], float], confidence: float) -> Bounds:
     checks.confidence_level(confidence)
     if not -1.0 <= r <= 1.0:
         raise UsageError(f"a correlation lies between -1 and 1, not at {r:g}")
     if n < least:
         raise UsageError(f"the interval of this correlation needs at least {least} observations, not {n}")
-
-
-def _interval(r: float, error: float, confidence: float) -> Bounds:
     if abs(r) == 1.0:
         return Bounds(float(r), float(r))
     # 1.96 is conventional for the usual interval; the exact quantile is 1.95996.
     z = 1.96 if confidence == 0.95 else NormalDist().inv_cdf(0.5 + confidence / 2.0)
-    centre = math.atanh(r)
-    return Bounds(math.tanh(centre - z * error), math.tanh(centre + z * error))
+    centre, reach = math.atanh(r), z * error()
+    return Bounds(math.tanh(centre - reach), math.tanh(centre + reach))
 
 
 def _table(array: NDArray[Any], name: str) -> NDArray[Any]:
@@ -342,32 +338,9 @@ def _sets(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def _counts(counts: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(counts)
-    if array.dtype.kind not in "iub":
-        raise DataError(f"counts must be whole numbers, not of the type {array.dtype}")
-    array = _table(array, "counts")
-    if array.size and int(array.max()) > MOST_POINTS:
-        raise DataError(f"a point may enter at most 2^30 times, not {array.max():,}")
-    if array.size and int(array.min()) < 0:
-        raise DataError(f"a point cannot enter {array.min()} times; counts must not be negative")
-    return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def _largest_sum(counts: NDArray[np.int64]) -> int:
-    return int(counts.sum(axis=1).max()) if counts.size else 0
-
-
-def _number_of_sets(shapes: dict[str, tuple[int, ...]]) -> int:
-    """Return the number of sets; a single row is broadcast."""
-    sets = 1
-    for name, (rows, points) in shapes.items():
-        if points != shapes["x"][1]:
-            raise DataError(f"x has {shapes['x'][1]} points per set but {name} has {points}")
-        if rows == 1:
-            continue
-        if sets not in (1, rows):
-            raise DataError(f"{name} has {rows} sets of points, but there are {sets} before it")
-        sets = rows
-    return sets
+    if array.dtype.kind not in "iub" or array.max(initial=0) > MOST_POINTS or array.min(initial=0) < 0:
+        raise DataError("counts must be whole numbers from 0 to 2^30: how often each point enters")
+    return np.ascontiguousarray(_table(array, "counts"), dtype=np.int64)
 
 
 def _two_lists(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -379,10 +352,6 @@ def _two_lists(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray
     if len(a) != len(b):
         raise DataError(f"x has {len(a)} numbers but y has {len(b)}; each point needs both")
     return a, b
-
-
-def _constant(values: NDArray[np.float64]) -> bool:
-    return len(values) < 2 or bool(values.min() == values.max())
 
 
 def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:

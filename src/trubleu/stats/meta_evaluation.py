@@ -200,7 +200,7 @@ class OutputPairs:
         """Return the number of items with a pair."""
         return len(np.unique(self.item))
 
-    def right(self, epsilon: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def right(self, epsilon: NDArray[np.float64] | float = 0.0) -> NDArray[np.bool_]:
         """Return ``bool[metrics, pairs]``: which pairs a metric orders, or ties, as people do.
 
         Parameters
@@ -208,16 +208,16 @@ class OutputPairs:
         epsilon
             For each metric, the difference up to which two scores are a tie.
         """
-        tied = np.abs(self.scores) <= epsilon[:, None]
+        tied = np.abs(self.scores) <= np.reshape(epsilon, (-1, 1))
         return np.asarray(np.where(tied, self.people == 0, np.sign(self.scores) == self.people))
 
-    def accuracy(self, epsilon: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def accuracy(self, epsilon: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
         """Return acc_eq of each metric: the share of pairs that it orders, or ties, as people do, averaged over items.
 
         Parameters
         ----------
         epsilon
-            For each metric, the difference up to which two scores are a tie; 0 if left out.
+            For each metric, the difference up to which two scores are a tie.
 
         References
         ----------
@@ -230,8 +230,12 @@ class OutputPairs:
         >>> OutputPairs.of_scores(people, np.array([[[1.0], [1.5], [4.0]]])).accuracy().round(3).tolist()
         [0.667]
         """
-        threshold = np.zeros(len(self.scores)) if epsilon is None else epsilon
-        return self.mean(self.right(threshold))
+        right, sizes = self.right(epsilon), self.sizes()
+        if not len(self):
+            return np.full(len(right), np.nan)
+        # Counts are integers, so the order of addition does not matter.
+        found = [(right & (sizes == size)).sum(axis=-1) / size for size in np.unique(sizes).tolist()]
+        return np.asarray(sum(found[1:], found[0]) / self.items())
 
     def credits(self, variant: str) -> NDArray[np.int8]:
         """Return what WMT's τ is made of, ``int8[3, metrics, pairs]``.
@@ -274,16 +278,6 @@ class OutputPairs:
         counts = np.array([np.bincount(each, minlength=9) for each in self._cells()])
         return ratio_of_sums(counts @ _credits(variant).T.astype(np.int64))
 
-    def mean(self, right: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the mean over items of the share of correct pairs: ``[..., pairs]`` to ``[...]``."""
-        if not len(self):
-            return np.full(right.shape[:-1], np.nan)
-        sizes = self.sizes()
-        kinds = np.unique(sizes)
-        # Counts are integers, so the order of addition does not matter.
-        found = [(right & (sizes == size)).sum(axis=-1) / size for size in kinds.tolist()]
-        return np.asarray(sum(found[1:], found[0]) / self.items())
-
     def calibrated(self) -> NDArray[np.float64]:
         """Return per metric the tie threshold ε ≥ 0 that maximises acc_eq, the smallest of several.
 
@@ -305,12 +299,11 @@ class OutputPairs:
             raise DataError("no item has two rated outputs, so there is no pair to calibrate ties with")
         sizes = self.sizes()
         kinds, kind = np.unique(sizes, return_inverse=True)
-        return np.array([_best_threshold(np.abs(each), self._gain(each), kind, kinds) for each in self.scores])
-
-    def _gain(self, differences: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Return how a tie would change the number of correct pairs, per pair: 1, 0 or −1."""
-        now = np.sign(differences) == self.people
-        return np.asarray((self.people == 0).astype(np.int8) - now.astype(np.int8))
+        # How a tie would change the number of correct pairs, per pair: 1, 0 or −1.
+        gains = (self.people == 0).astype(np.int8) - (np.sign(self.scores) == self.people)
+        return np.array(
+            [_best_threshold(np.abs(each), gain, kind, kinds) for each, gain in zip(self.scores, gains, strict=True)]
+        )
 
 
 def _credits(variant: str) -> NDArray[np.int8]:

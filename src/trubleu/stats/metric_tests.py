@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_arg
 import numpy as np
 
 from trubleu.errors import UsageError, nearest, some
+from trubleu.optional_deps import needed
 from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling
 from trubleu.stats.correlation import grain_of, pearson, settled
@@ -79,6 +81,9 @@ FEWEST_FOR_WILLIAMS: Final = 4
 FEWEST: Final = 3
 """Systems below which a measure of systems says nothing: two points always lie on a line."""
 
+INCONSISTENT: Final = 1e-9
+"""How far rounding may push the determinant of three correlations below 0."""
+
 SIGN_TRIALS: Final = 1000
 """Number of random signs behind the p-values of soft pairwise accuracy."""
 
@@ -139,6 +144,9 @@ class MetaEvaluation:
         """The calibrated tie threshold of each metric."""
         return self.pairs.calibrated()
 
+    def _ties(self, measure: str) -> NDArray[np.float64] | float:
+        return self.epsilon if measure == CALIBRATED else 0.0
+
     @cached_property
     def signs(self) -> NDArray[np.float64]:
         """Random signs of the items."""
@@ -150,8 +158,7 @@ class MetaEvaluation:
         if level == "segment" and measure in TAUS:
             return GroupMeans(self.pairs.tau(measure), one)
         if level == "segment" and measure in (ACCURACY, CALIBRATED):
-            epsilon = self.epsilon if measure == CALIBRATED else None
-            return GroupMeans(self.pairs.accuracy(epsilon), self.pairs.items() * one)
+            return GroupMeans(self.pairs.accuracy(self._ties(measure)), self.pairs.items() * one)
         people = self._rated()
         if level == "segment":
             return coefficient_means(people, self.scores, *split_measure(measure))
@@ -233,8 +240,6 @@ class MetaEvaluation:
 
     def _williams(self, level: str, values: NDArray[np.float64], observed: NDArray[np.float64]) -> Differences:
         """Return Williams' test of Pearson's r over systems or outputs; NaN for fewer than four or equal scores."""
-        from trubleu.stats.correlation_tests import williams_test  # which is made of this module
-
         people = self._rated()
         there = np.isfinite(people)
         points = system_means(people, self.scores)[1] if level == "system" else self.scores[:, there]
@@ -352,7 +357,7 @@ class MetaEvaluation:
     def _pair_counts(self, measure: str) -> NDArray[np.int8]:
         if measure in TAUS:
             return self.pairs.credits(measure)
-        right = self.pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(self.scores)))
+        right = self.pairs.right(self._ties(measure))
         return np.stack([right, np.ones_like(right)]).astype(np.int8)
 
     def _item_terms(self, measure: str) -> NDArray[np.float64] | None:
@@ -432,6 +437,81 @@ class CorpusEvaluation(MetaEvaluation):
         with np.errstate(invalid="ignore", divide="ignore"):
             sums = draws.sums_of_each(rows, len(rows), rows[0].shape)
             return np.stack([np.asarray(known[1](np.ascontiguousarray(each))) for each in sums], axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WilliamsTest:
+    """The difference between two correlations that share a variable."""
+
+    t: float
+    """Williams' statistic, positive if the first metric correlates more; Student's t with n − 3 degrees of freedom."""
+    p: float
+    """Two-sided."""
+    n: int
+    """Number of points behind the correlations."""
+
+
+def williams_test(r_xh: float, r_yh: float, r_xy: float, n: int) -> WilliamsTest:
+    """Test whether two metrics correlate differently with people, given that they correlate with each other.
+
+    Parameters
+    ----------
+    r_xh, r_yh
+        Pearson's correlation of each metric with people.
+    r_xy
+        The correlation between the metrics.
+    n
+        The number of points, more than 3.
+
+    Returns
+    -------
+    WilliamsTest
+        Equal correlations give t = 0 and p = 1. For metrics that mirror each other (``r_xy`` = −1), where the formula
+        is 0/0, t is its limit r·√((n − 3)/(1 − r²)).
+
+    Raises
+    ------
+    UsageError
+        If n is too small, or if no data have such correlations.
+    MissingExtraError
+        If SciPy is not installed.
+
+    References
+    ----------
+    Williams, E. J. (1959). Regression analysis. Wiley.
+    Graham, Y. & Baldwin, T. (2014). Testing for significance of increased correlation with human judgment. EMNLP,
+    172–176.
+
+    Examples
+    --------
+    >>> test = williams_test(0.4, 0.5, 0.1, 103)
+    >>> round(test.t, 2), round(test.p, 2)
+    (-0.89, 0.37)
+    """
+    if n <= 3:
+        raise UsageError(f"Williams' test needs at least 4 points, not {n}")
+    for r, name in ((r_xh, "r_xh"), (r_yh, "r_yh"), (r_xy, "r_xy")):
+        if not -1.0 <= r <= 1.0:
+            raise UsageError(f"{name} must be a correlation, from -1 to 1, not {r:g}")
+    # Written so that exchanging the metrics gives bit-identical results.
+    determinant = 1.0 - (r_xh**2 + r_yh**2) - r_xy**2 + 2.0 * (r_xh * r_yh) * r_xy
+    if determinant < -INCONSISTENT:
+        raise UsageError(f"no data have the correlations {r_xh:g}, {r_yh:g} and {r_xy:g} at once; check which is which")
+    t = _williams_t(r_xh, r_yh, r_xy, max(determinant, 0.0), n)
+    if t == 0.0:
+        return WilliamsTest(t=t, p=1.0, n=n)
+    special = needed("scipy.special", "Williams' test", "trubleu[judge]", "scipy")
+    return WilliamsTest(t=t, p=min(2.0 * float(special.stdtr(n - 3, -abs(t))), 1.0), n=n)
+
+
+def _williams_t(r_xh: float, r_yh: float, r_xy: float, determinant: float, n: int) -> float:
+    if r_xh == r_yh:
+        return 0.0
+    if r_xy == -1.0:
+        return math.copysign(math.inf, r_xh) if abs(r_xh) == 1.0 else r_xh * math.sqrt((n - 3) / (1.0 - r_xh**2))
+    numerator = (r_xh - r_yh) * math.sqrt((n - 1) * (1.0 + r_xy))
+    variance = 2.0 * determinant * (n - 1) / (n - 3) + ((r_xh + r_yh) / 2.0) ** 2 * (1.0 - r_xy) ** 3
+    return numerator / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, numerator)
 
 
 def metric_pairs(metrics: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -532,10 +612,7 @@ def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], te
 
 
 def _systems_agree(
-    measure: str,
-    people: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    systems: NDArray[np.int64] | None = None,
+    measure: str, people: NDArray[np.float64], scores: NDArray[np.float64], systems: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Return a measure of system scores: ``[..., systems]`` to ``[...]``; systems have numbers if some are repeated."""
     # Means of the same numbers must tie, even if standardised or added in another order.

@@ -6,14 +6,14 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from trubleu.errors import UsageError, counted, nearest
+from trubleu.results import html_record
 from trubleu.stats import checks
 from trubleu.stats.bootstrap import Resampling, normal_errors, percentile_interval
-from trubleu.stats.results import Comparison, PairedTest, TestName
 from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
 
@@ -105,6 +105,8 @@ def holm_limit(p: Sequence[float], resamples: int, option: str = "resamples") ->
     )
 
 
+TestName: TypeAlias = Literal["bootstrap", "randomisation"]
+
 TESTS: Final = get_args(TestName)
 """The tests of a difference, by name."""
 
@@ -112,121 +114,46 @@ ROUNDING: Final = 1e-12
 """Relative tolerance: closer numbers are mathematically equal and differ only in the order of additions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
-    """The options of a test."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The difference between two systems on the same segments: one paired test of a family of tests."""
 
     test: TestName
-    trials: int
-    resamples: int
+    """The test that gave ``p``."""
+    n: int
+    """Number of resamples (bootstrap) or trials (randomisation) behind ``p``."""
     seed: int
+    """The seed of the draws."""
+    difference: float
+    """Score of A − score of B."""
+    low: float
+    """The lower end of the difference's percentile bootstrap interval, whatever the test."""
+    high: float
+    """The upper end."""
+    effect: float
+    """The standardised difference: ``difference / (√segments · s)``, s the difference's bootstrap standard deviation.
+
+    For a metric that is a mean over segments, this is Cohen's d_z, the mean of the segments' differences divided by
+    their standard deviation (with denominator n, not n − 1), up to the bootstrap's own error. 0 if both the difference
+    and s are 0, infinite if only s is (as with one segment).
+    """
+    p: float
+    """Two-sided, (b + 1)/(n + 1) with b the replicates at least as extreme as the data: never 0, and 1 for equals."""
     confidence: float
-    threads: int | None
-    progress: Progress | None
+    """The confidence level of the interval."""
+    resamples: int
+    """Number of resamples behind the interval and the effect."""
+    blocks: int
+    """Number of blocks of segments that were drawn or swapped; 0 if the segments themselves were."""
+    a: str
+    """The first system; against a baseline, the system."""
+    b: str
+    """The second system; against a baseline, the baseline."""
+    p_holm: float
+    """``p`` after Holm's correction over the family."""
 
-    def check(self) -> None:
-        """Validate the options."""
-        if self.test not in TESTS:
-            raise UsageError(f"there is no test {self.test!r}; {nearest(self.test, TESTS)}")
-        checks.at_least_one(self.trials, "trials")
-        checks.at_least_one(self.resamples, "resamples")
-        checks.seed_range(self.seed)
-        checks.confidence_level(self.confidence)
-
-    def resampling(self, test: TestName) -> Resampling:
-        """Return the draws of the bootstrap or of the randomisation."""
-        count = self.resamples if test == "bootstrap" else self.trials
-        return Resampling(test=test, count=count, seed=self.seed, threads=self.threads, progress=self.progress)
-
-
-class Systems:
-    """Systems on the same segments: their scores and resampled scores."""
-
-    def __init__(self, systems: Mapping[str, Statistics], score: ScoreFunction) -> None:
-        names = [f"System {name!r}" for name in systems]
-        samples = [Sample.of(each, name) for each, name in zip(systems.values(), names, strict=True)]
-        checks.same_shape([(sample.segments, len(sample.total)) for sample in samples], names)
-        self.segments = samples[0].segments
-        self.blocks = samples[0].blocks
-        self._score = score
-        self._totals = [sample.total for sample in samples]
-        self._rows = [sample.rows for sample in samples]
-        self.scores = [score_of(score, sums, name) for sums, name in zip(self._totals, names, strict=True)]
-
-    def bootstrapped(self, draws: Resampling) -> list[NDArray[np.float64]]:
-        """Return each system's scores on the same resampled corpora."""
-        sums = draws.sums_of_each(self._rows, len(self._rows), self._rows[0].shape)
-        return [scores_of(self._score, each, "resample") for each in sums]
-
-    def swapped(self, draws: Resampling, pairs: Sequence[tuple[int, int]]) -> Iterator[NDArray[np.float64]]:
-        """Yield each pair's differences after swapping the outputs of randomly chosen segments.
-
-        With s the sum of A − B over the segments that stay, A becomes ΣB + s and B becomes ΣA − s. Where two systems
-        differ in few segments, equal terms cancel before they are summed, so ties stay ties.
-        """
-        differences = (self._rows[a] - self._rows[b] for a, b in pairs)
-        kept = draws.sums_of_each(differences, len(pairs), self._rows[0].shape)
-        for (a, b), sums in zip(pairs, kept, strict=True):
-            total_a, total_b = self._totals[a], self._totals[b]
-            scale = np.abs(total_a) + np.abs(total_b)
-            new_a = scores_of(self._score, _without_dust(total_b + sums, scale), "trial")
-            new_b = scores_of(self._score, _without_dust(total_a - sums, scale), "trial")
-            yield new_a - new_b
-
-
-def run_tests(
-    systems: Mapping[str, Statistics],
-    pairs: Sequence[tuple[int, int]],
-    score: ScoreFunction,
-    design: Design,
-    effects: Mapping[str, ArrayLike] | None = None,
-) -> list[PairedTest]:
-    """Return the test of every pair, given as positions in the mapping."""
-    design.check()
-    compared = Systems(systems, score)
-    replicates = compared.bootstrapped(design.resampling("bootstrap"))
-    differences = [replicates[a] - replicates[b] for a, b in pairs]
-    if effects is not None:
-        if design.test != "bootstrap":
-            raise UsageError(f"the {design.test} test cannot take errors of raters into account; use the bootstrap")
-        of_each = [np.asarray(effects[name], dtype=np.float64) for name in systems]
-        differences = [
-            each + normal_errors(of_each[a] - of_each[b], design.resamples, design.seed)
-            for each, (a, b) in zip(differences, pairs, strict=True)
-        ]
-    null: Iterable[NDArray[np.float64]]
-    if design.test == "bootstrap":
-        # Replicates scatter around their mean, which is 0 under the null hypothesis.
-        null = (each - each.mean() for each in differences)
-    else:
-        null = compared.swapped(design.resampling("randomisation"), pairs)
-    return [_result(compared, *found, design) for found in zip(pairs, differences, null, strict=True)]
-
-
-def _result(
-    compared: Systems,
-    pair: tuple[int, int],
-    differences: NDArray[np.float64],
-    null: NDArray[np.float64],
-    design: Design,
-) -> PairedTest:
-    score_a, score_b = (compared.scores[system] for system in pair)
-    difference = score_a - score_b
-    tolerance = ROUNDING * max(1.0, abs(score_a), abs(score_b))
-    low, high = percentile_interval(differences, design.confidence)
-    return PairedTest(
-        test=design.test,
-        n=len(null),
-        seed=design.seed,
-        difference=difference,
-        low=low,
-        high=high,
-        effect=_effect(difference, float(differences.std()), compared.segments, tolerance),
-        p=_p_value(null, difference, tolerance),
-        confidence=design.confidence,
-        resamples=design.resamples,
-        blocks=compared.blocks,
-    )
+    def _repr_html_(self) -> str:
+        return html_record(self)
 
 
 def _p_value(null: NDArray[np.float64], observed: float, tolerance: float) -> float:
@@ -238,11 +165,6 @@ def _effect(difference: float, deviation: float, segments: int, tolerance: float
     if deviation > tolerance:
         return difference / (math.sqrt(segments) * deviation)
     return math.copysign(math.inf, difference) if abs(difference) > tolerance else 0.0
-
-
-def _without_dust(sums: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Set rounding residues of sums that are mathematically 0 to 0, so no score divides by them."""
-    return np.where(np.abs(sums) <= ROUNDING * scale, 0.0, sums)
 
 
 def centred_p(replicates: NDArray[np.float64], observed: float) -> float | None:
@@ -268,118 +190,6 @@ def centred_p(replicates: NDArray[np.float64], observed: float) -> float | None:
     return _p_value(defined - defined.mean(), observed, ROUNDING)
 
 
-def paired_bootstrap(
-    a: Statistics,
-    b: Statistics,
-    score: ScoreFunction,
-    *,
-    resamples: int = 10_000,
-    seed: int = 12345,
-    confidence: float = 0.95,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> PairedTest:
-    """Test the difference between two systems with the paired bootstrap.
-
-    Segments are drawn with replacement, the same for both systems. The differences of the resampled scores, shifted to
-    mean 0, approximate the null distribution: p is the share of them at least as large as the observed difference in
-    absolute value, including the observed one. Exchanging the systems flips the sign and keeps p.
-
-    Parameters
-    ----------
-    a, b
-        ``float64[segments, k]``, row by row the same segments.
-    score
-        Turns sums of statistics ``[..., k]`` into scores ``[...]``.
-    resamples
-        How many corpora to draw.
-    seed
-        From 0 to 2^64 − 1.
-    confidence
-        Of the difference's percentile interval; strictly between 0 and 1.
-    threads
-        ``None`` takes all cores that the process may use if there is enough to do.
-    progress
-        Called now and then with the number of resamples just finished; the numbers add up to ``resamples``.
-
-    Raises
-    ------
-    DataError
-        If the systems have different segments, if an option cannot be used, or if a resampled corpus has no finite
-        score.
-
-    Examples
-    --------
-    >>> def mean(sums):
-    ...     return sums[..., 0] / sums[..., 1]
-    >>> a = [[30.0, 1.0], [50.0, 1.0], [40.0, 1.0], [35.0, 1.0]]
-    >>> b = [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0], [30.0, 1.0]]
-    >>> test = paired_bootstrap(a, b, mean)
-    >>> test.difference, test.low > 0.0, paired_bootstrap(a, a, mean).p
-    (5.0, True, 1.0)
-    """
-    design = Design("bootstrap", resamples, resamples, seed, confidence, threads, progress)
-    return run_tests({"a": a, "b": b}, [(0, 1)], score, design)[0]
-
-
-def paired_randomisation(
-    a: Statistics,
-    b: Statistics,
-    score: ScoreFunction,
-    *,
-    trials: int = 10_000,
-    resamples: int = 10_000,
-    seed: int = 12345,
-    confidence: float = 0.95,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> PairedTest:
-    """Test the difference between two systems with paired approximate randomisation.
-
-    If the systems were interchangeable, swapping their outputs on any segments would change nothing. p is the share of
-    random swaps whose difference is at least as large as the observed one in absolute value, including the observed
-    one. The interval and the effect are the bootstrap's. Exchanging the systems flips the sign and keeps p.
-
-    Parameters
-    ----------
-    a, b
-        ``float64[segments, k]``, row by row the same segments.
-    score
-        Turns sums of statistics ``[..., k]`` into scores ``[...]``.
-    trials
-        How many times to swap.
-    resamples
-        How many corpora to draw for the interval and the effect.
-    seed
-        From 0 to 2^64 − 1.
-    confidence
-        Of the difference's percentile interval; strictly between 0 and 1.
-    threads
-        ``None`` takes all cores that the process may use if there is enough to do.
-    progress
-        Called now and then with the number of resamples or trials just finished; the numbers add up to
-        ``resamples + trials``.
-
-    Raises
-    ------
-    DataError
-        If the systems have different segments, if an option cannot be used, or if a resampled or swapped corpus has no
-        finite score.
-
-    Examples
-    --------
-    >>> def mean(sums):
-    ...     return sums[..., 0] / sums[..., 1]
-    >>> a = [[30.0, 1.0], [50.0, 1.0], [40.0, 1.0], [35.0, 1.0]]
-    >>> b = [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0], [30.0, 1.0]]
-    >>> test = paired_randomisation(a, b, mean)  # two of the eight ways to swap three segments are as extreme
-    >>> test.difference, round(test.p, 2)
-    (5.0, 0.25)
-    """
-    design = Design("randomisation", trials, resamples, seed, confidence, threads, progress)
-    return run_tests({"a": a, "b": b}, [(0, 1)], score, design)[0]
-
-
 def compare(
     systems: Mapping[str, Statistics],
     score: ScoreFunction,
@@ -395,9 +205,14 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Test several systems on the same segments, with Holm's correction over the returned tests.
 
-    All systems share one resampling, and a pair gets the same numbers as from
-    [`paired_bootstrap`][trubleu.stats.paired_bootstrap] or [`paired_randomisation`][trubleu.stats.paired_randomisation]
-    alone.
+    All systems share one resampling, and a pair gets the same numbers as if it were tested alone. Exchanging two
+    systems flips the sign and keeps p.
+
+    *bootstrap*: segments are drawn with replacement, the same for all systems. The differences of the resampled scores,
+    shifted to mean 0, approximate the null distribution: p is the share of them at least as large as the observed
+    difference in absolute value, including the observed one. *randomisation*: if two systems were interchangeable,
+    swapping their outputs on any segments would change nothing. p is the share of random swaps whose difference is at
+    least as large as the observed one. The interval and the effect are the bootstrap's.
 
     Parameters
     ----------
@@ -459,10 +274,73 @@ def compare(
         if baseline not in names:
             raise UsageError(f"there is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
         pairs = [(system, names.index(baseline)) for system, name in enumerate(names) if name != baseline]
-    design = Design(test, resamples, resamples, seed, confidence, threads, progress)
-    results = run_tests(systems, pairs, score, design, effects)
-    corrected = holm([result.p for result in results])
-    return tuple(
-        Comparison(**dataclasses.asdict(result), a=names[a], b=names[b], p_holm=float(p_holm))
-        for result, (a, b), p_holm in zip(results, pairs, corrected, strict=True)
-    )
+    if test not in TESTS:
+        raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
+    checks.at_least_one(resamples, "resamples")
+    checks.seed_range(seed)
+    checks.confidence_level(confidence)
+    labels = [f"System {name!r}" for name in names]
+    samples = [Sample.of(each, label) for each, label in zip(systems.values(), labels, strict=True)]
+    checks.same_shape([(sample.segments, len(sample.total)) for sample in samples], labels)
+    scores = [score_of(score, sample.total, label) for sample, label in zip(samples, labels, strict=True)]
+    draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=progress)
+    rows = [sample.rows for sample in samples]
+    replicates = [scores_of(score, sums, "resample") for sums in draws.sums_of_each(rows, len(rows), rows[0].shape)]
+    differences = [replicates[a] - replicates[b] for a, b in pairs]
+    if effects is not None:
+        if test != "bootstrap":
+            raise UsageError(f"the {test} test cannot take errors of raters into account; use the bootstrap")
+        of_each = [np.asarray(effects[name], dtype=np.float64) for name in names]
+        differences = [
+            each + normal_errors(of_each[a] - of_each[b], resamples, seed)
+            for each, (a, b) in zip(differences, pairs, strict=True)
+        ]
+    null: Iterable[NDArray[np.float64]]
+    if test == "bootstrap":
+        # Replicates scatter around their mean, which is 0 under the null hypothesis.
+        null = (each - each.mean() for each in differences)
+    else:
+        null = _swapped(samples, pairs, score, dataclasses.replace(draws, test=test))
+    found = []
+    for (a, b), drawn, extreme in zip(pairs, differences, null, strict=True):
+        difference = scores[a] - scores[b]
+        tolerance = ROUNDING * max(1.0, abs(scores[a]), abs(scores[b]))
+        low, high = percentile_interval(drawn, confidence)
+        found.append(
+            Comparison(
+                a=names[a],
+                b=names[b],
+                p_holm=math.nan,
+                test=test,
+                n=resamples,
+                seed=seed,
+                difference=difference,
+                low=low,
+                high=high,
+                effect=_effect(difference, float(drawn.std()), samples[0].segments, tolerance),
+                p=_p_value(extreme, difference, tolerance),
+                confidence=confidence,
+                resamples=resamples,
+                blocks=samples[0].blocks,
+            )
+        )
+    family = holm([each.p for each in found]).tolist()
+    return tuple(dataclasses.replace(each, p_holm=p) for each, p in zip(found, family, strict=True))
+
+
+def _swapped(
+    samples: Sequence[Sample], pairs: Sequence[tuple[int, int]], score: ScoreFunction, draws: Resampling
+) -> Iterator[NDArray[np.float64]]:
+    """Yield each pair's differences after swapping the outputs of randomly chosen segments.
+
+    With s the sum of A − B over the segments that stay, A becomes ΣB + s and B becomes ΣA − s. Where two systems differ
+    in few segments, equal terms cancel before they are summed, so ties stay ties.
+    """
+    differences = (samples[a].rows - samples[b].rows for a, b in pairs)
+    kept = draws.sums_of_each(differences, len(pairs), samples[0].rows.shape)
+    for (a, b), sums in zip(pairs, kept, strict=True):
+        total_a, total_b = samples[a].total, samples[b].total
+        dust = ROUNDING * (np.abs(total_a) + np.abs(total_b))
+        # Rounding residues of sums that are mathematically 0 become 0, so no score divides by them.
+        new_a, new_b = (np.where(np.abs(each) <= dust, 0.0, each) for each in (total_b + sums, total_a - sums))
+        yield scores_of(score, new_a, "trial") - scores_of(score, new_b, "trial")

@@ -149,14 +149,9 @@ class UnitDraws:
         if self.kind == "shuffle":
             return None
         numbers = np.arange(n) if items is None else np.asarray(items)
-        if numbers.dtype.kind not in "iu" or numbers.shape != (n,):
-            raise DataError(f"items must be a flat list of {n} whole numbers, one per row of the table")
-        outside = np.flatnonzero((numbers < 0) | (numbers >= universe))
-        if len(outside):
+        valid = numbers.dtype.kind in "iu" and numbers.shape == (n,) and len(np.unique(numbers)) == n
+        if not valid or (n and not 0 <= numbers.min() <= numbers.max() < universe):
             raise DataError(
-                f"row {outside[0]} (counted from 0) belongs to item {numbers[outside[0]]}, "
-                f"but items are numbered from 0 to {universe - 1}"
+                f"items must be {n} different whole numbers from 0 to {universe - 1}, the item of each row of the table"
             )
-        if len(np.unique(numbers)) < n:
-            raise DataError("an item has more than one row in the table; give each item one row")
         return np.ascontiguousarray(numbers, dtype=np.int64)

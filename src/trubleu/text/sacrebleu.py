@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trubleu.errors import DataError, MissingExtraError, UsageError
+from trubleu.errors import DataError, UsageError
+from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,8 @@ def load(name: str) -> Loaded:
     ['¿', 'Qué', 'tal', '?']
     """
     source = _SOURCES[name]
-    _check_packages(name, source)
+    for package in source.packages:
+        needed(package, f"the tokenizer {name}", f"trubleu[{source.extra}]")
     module = import_module(f"sacrebleu.tokenizers.{source.module}")
     model = _model_digest(name, source.model, module) if source.model else ""
     try:
@@ -97,17 +99,6 @@ def load(name: str) -> Loaded:
         reason = " ".join(str(error).split())
         raise UsageError(f"The tokenizer {name} cannot be used here: {reason}") from error
     return Loaded(str(instance.signature()), _splitter(name, instance), model)
-
-
-def _check_packages(name: str, source: _Source) -> None:
-    for package in source.packages:
-        try:
-            import_module(package)
-        except ImportError as error:
-            raise MissingExtraError(
-                f"The tokenizer {name} needs the package {package}, which cannot be imported; "
-                f"install it with: pip install 'trubleu[{source.extra}]'"
-            ) from error
 
 
 def _model_digest(name: str, key: str, module: Any) -> str:

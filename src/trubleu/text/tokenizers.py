@@ -109,6 +109,8 @@ class Tokenizer:
         What stands for it in a signature.
     native
         The name under which the kernel tokenizes by itself; ``None`` if it takes the result of `lines`.
+    model
+        A hash of its model, which the name does not identify; empty if it has none.
 
     Examples
     --------
@@ -122,7 +124,7 @@ class Tokenizer:
     _split: Callable[[str], list[str]] = field(repr=False, compare=False)
     # Tokens of a callable may contain anything; all others are free of white space and never empty.
     _escape: bool = field(repr=False, compare=False)
-    _model: str = field(default="", repr=False, compare=False)
+    model: str = field(default="", repr=False, compare=False)
     # A faster way to tokens joined by spaces, if there is one.
     _lines: Callable[[Sequence[str], bool], list[str]] | None = field(default=None, repr=False, compare=False)
 
@@ -199,20 +201,9 @@ class Tokenizer:
         """
         return self._spec if isinstance(self._spec, str) else None
 
-    @property
-    def model(self) -> str:
-        """A hash of its model, which the name does not identify; empty if it has none.
-
-        Examples
-        --------
-        >>> tokenizer("13a").model
-        ''
-        """
-        return self._model
-
     def __reduce__(self) -> tuple[Callable[[Spec, str], Tokenizer], tuple[Spec, str]]:
         # Objects of MeCab and SentencePiece cannot be pickled, but their names can.
-        return _made_again, (self._spec, self._model)
+        return _made_again, (self._spec, self.model)
 
 
 def names() -> tuple[str, ...]:
@@ -292,7 +283,7 @@ def _named(name: str) -> Tokenizer:
         return Tokenizer(module.SIGNATURE, None, name, module.split, _escape=False, _lines=lines)
     if name in sacrebleu.NAMES:
         loaded = sacrebleu.load(name)
-        return Tokenizer(loaded.signature, None, name, loaded.split, _escape=False, _model=loaded.model)
+        return Tokenizer(loaded.signature, None, name, loaded.split, _escape=False, model=loaded.model)
     raise UsageError(f"there is no tokenizer {name!r}; {nearest(name, names())}")
 
 

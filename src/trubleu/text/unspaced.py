@@ -11,27 +11,22 @@ if TYPE_CHECKING:
 
     from trubleu.text.tokenizers import Tokenizer
 
-# Letters, marks and signs. Decimal digits are excluded: a run of digits is a number in these scripts, too.
-_RANGES: Final = {
-    "Thai": ((0x0E01, 0x0E4F), (0x0E5A, 0x0E5B)),
-    "Lao": ((0x0E81, 0x0ECF), (0x0EDC, 0x0EDF)),
-    "Myanmar": (
-        *((0x1000, 0x103F), (0x104A, 0x108F), (0x109A, 0x109F)),
-        *((0xA9E0, 0xA9EF), (0xA9FA, 0xA9FE), (0xAA60, 0xAA7F)),
-    ),
-    "Khmer": ((0x1780, 0x17DF),),
-    # Includes script-neutral characters that Chinese and Japanese write between letters: 々, 〆, 〇 and ー.
-    "Han": (
-        *((0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)),
-        *((0xF900, 0xFAFF), (0x20000, 0x3FFFD)),
-    ),
-    "kana": (
-        *((0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF)),
-        *((0xFF66, 0xFF9D), (0x1AFF0, 0x1B16F)),
-    ),
-}
-
-CHARACTERS: Final = "".join(f"{chr(first)}-{chr(last)}" for ranges in _RANGES.values() for first, last in ranges)
+# Letters, marks and signs. Decimal digits are excluded: a run of digits is a number in these scripts, too. Han includes
+# script-neutral characters that Chinese and Japanese write between letters: 々, 〆, 〇 and ー.
+CHARACTERS: Final = (
+    # Thai
+    "\u0e01-\u0e4f\u0e5a-\u0e5b"
+    # Lao
+    "\u0e81-\u0ecf\u0edc-\u0edf"
+    # Myanmar
+    "\u1000-\u103f\u104a-\u108f\u109a-\u109f\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"
+    # Khmer
+    "\u1780-\u17df"
+    # Han
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+    # kana
+    "\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d\U0001aff0-\U0001b16f"
+)
 """All characters of these scripts, as the body of a character class."""
 
 # Most texts have no character outside these two ranges, and two comparisons are faster than a class lookup.

@@ -17,6 +17,7 @@ from tests.oracles.meteor import NoWordNet, Stems, best, chunks, score
 from tests.oracles.tolerances import near
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.metrics import Meteor, metric
+from trubleu.metrics.meteor import lexicon
 from trubleu.stats import total
 from trubleu.text import tokenizer
 
@@ -175,6 +176,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "Stemmer", None)
+    lexicon._snowball.cache_clear()
     message = r"METEOR's stemmer needs the package PyStemmer; .* pip install 'trubleu\[meteor\]'"
     with pytest.raises(MissingExtraError, match=message):
         Meteor()

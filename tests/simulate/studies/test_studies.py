@@ -13,6 +13,7 @@ from scipy import stats as scipy_stats
 
 from tests.oracles.studies import normal_power
 from tests.simulate.studies.made import MeanOfErrors, MeanOfNumbers, numbers_pool, scored_by
+from tests.stats.pairs import paired_bootstrap
 from trubleu.errors import UsageError
 from trubleu.simulate.studies import (
     Draws,
@@ -20,7 +21,6 @@ from trubleu.simulate.studies import (
     power_study,
     resampling_seed,
 )
-from trubleu.stats import paired_bootstrap
 
 if TYPE_CHECKING:
     from trubleu.simulate.studies import Pool, Scored

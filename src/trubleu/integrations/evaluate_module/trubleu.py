@@ -154,34 +154,26 @@ class Trubleu(evaluate.Metric):
         messages: Sequence[Sequence[str]],
         metric: Metric,
         ci: bool = False,
-        confidence: float = 0.95,
-        resamples: int = 10_000,
-        seed: int = 12345,
         threads: int | None = None,
+        **options: Any,
     ) -> dict[str, Any]:
         """Score all added segments."""
-        found = _checked(
+        given = _checked(
             predictions,
             references,
             _all_or_none([row or None for row in weights], "weights"),
             _all_or_none([row[0] if row else None for row in messages], "a message"),
         )
-        rows = metric.statistics(predictions, found, threads=threads)
-        result = metric.result(rows, found)
+        rows = metric.statistics(predictions, given, threads=threads)
+        result = metric.result(rows, given)
         if not ci:
             return result.to_dict()
-        interval = bootstrap_interval(
-            rows, metric.score, confidence=confidence, resamples=resamples, seed=seed, threads=threads
+        found = bootstrap_interval(rows, metric.score, threads=threads, **options)
+        signature = result.signature.extended(
+            ci=found.confidence, bs=found.resamples, seed=found.seed, blocks=found.blocks or None
         )
-        signature = result.signature.extended(ci=confidence, bs=resamples, seed=seed, blocks=interval.blocks or None)
-        return result.to_dict() | {
-            "signature": str(signature),
-            "low": interval.low,
-            "high": interval.high,
-            "confidence": confidence,
-            "resamples": resamples,
-            "seed": seed,
-        }
+        told = {name: getattr(found, name) for name in ("low", "high", "confidence", "resamples", "seed")}
+        return result.to_dict() | {"signature": str(signature)} | told
 
 
 def _per_segment(references: Any) -> list[Any]:

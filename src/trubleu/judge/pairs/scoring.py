@@ -12,7 +12,7 @@ import numpy as np
 from trubleu.judge.given_scores import mean_score
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
-from trubleu.metrics.matching import Matching
+from trubleu.metrics.matching import NgramMetric
 from trubleu.native import WORTH_THREADS, resolve_threads
 from trubleu.scoring.systems import prepare_for
 from trubleu.stats import total
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
-    from trubleu.metrics.base import Compared
+    from trubleu.metrics.base import ByReference
     from trubleu.progress import Progress
 
 
@@ -73,10 +73,9 @@ class Scoring:
         if any(other[0] != condition for other, *_ in self._rows):
             self._kept.clear()
             self._rows.clear()
-        matching = getattr(metric, "matching", None)
-        if isinstance(matching, Matching):
+        if isinstance(metric, NgramMetric):
             # Split into tokens once; parts of the references then come with theirs.
-            self.library.references.kernel_texts(matching.tokenizer, matching.lowercase)
+            self.library.references.kernel_texts(metric.tokenizer, metric.lowercase)
         if self.library.pooled:
             systems = {each for pair in self.pairs for each in (pair.a, pair.b)}
             compared = [self._compared(metric, each) for each in sorted(systems)]
@@ -143,7 +142,7 @@ class Scoring:
             if compared is None:
                 self._rows[mine] = self._scored(metric, chosen, key, system, segments, progress)
                 return self._rows[mine]
-            self._rows[mine] = compared.rows(chosen)[segments]
+            self._rows[mine] = compared(chosen)[segments]
         if progress is not None:
             progress(len(segments))
         return self._rows[mine]
@@ -170,12 +169,12 @@ class Scoring:
         texts = [outputs[segment] for segment in segments.tolist()]
         return learned.statistics(texts, references, threads=self.threads, progress=progress)
 
-    def _compared(self, metric: Metric, system: int) -> Compared | None:
+    def _compared(self, metric: Metric, system: int) -> ByReference:
         """Return a system's outputs compared with all references; kept with these, for all pairs and conditions."""
         owner = next(each for each in type(metric).__mro__ if {"statistics", "by_reference"} & vars(each).keys())
         if "by_reference" not in vars(owner):  # a metric of somebody's own that counts otherwise
             return None
-        kept: dict[object, Compared | None] = self.library.references.remembered("compared", dict)
+        kept: dict[object, ByReference] = self.library.references.remembered("compared", dict)
         key = str(metric.signature()), system
         if key not in kept:
             kept[key] = metric.by_reference(self.outputs[system], self.library.references, self.threads)

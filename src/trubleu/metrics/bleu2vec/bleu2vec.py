@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping
-from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.metrics.base import check_order, check_smoothing, parse_kind, smoothing_text
-from trubleu.metrics.bleu import BleuParts, CountedBleu, Counts, bleu, brevity_penalty, smoothed_sentence_bleu
-from trubleu.metrics.bleu2vec.alignment import SoftMatching
+from trubleu.metrics.base import smoothing_text
+from trubleu.metrics.bleu import Bleu, BleuParts, Counts, brevity_penalty, smoothed_sentence_bleu
+from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, positions, slices, unknown_words
 from trubleu.metrics.bleu2vec.vectors import soft_vectors
-from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, parse_negative, settle_negative
+from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, settle_negative
+from trubleu.metrics.options import kind_and_number, signed
+from trubleu.native import kernels
 from trubleu.optional_deps import needed
-from trubleu.signature import number_text
-from trubleu.text import tokenizer
 from trubleu.vectors import Composed, as_source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from trubleu.metrics.bleu2vec.vectors import Rows
     from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource, VectorSource
@@ -45,51 +47,9 @@ Unknown = str | float
 """A number, possibly as text, or ``composed``."""
 
 
-def parse_similarity(similarity: str) -> tuple[str, float]:
-    """Parse ``raw``, ``clamp`` or ``shift:S`` into the kind and its number.
-
-    Examples
-    --------
-    >>> parse_similarity("shift:0.3"), parse_similarity("raw")
-    (('shift', 0.3), ('raw', 0.0))
-    """
-    choices = ("raw", "clamp")
-    return parse_kind(
-        "similarity", similarity, choices, "shift", "S with S from 0 to below 1", lambda value: 0 <= value < 1
-    )
-
-
-def parse_oov(oov: Unknown) -> Unknown:
-    """Parse ``composed`` or a number from 0 to 1.
-
-    Examples
-    --------
-    >>> parse_oov("composed"), parse_oov("0.01")
-    ('composed', 0.01)
-    """
-    if oov == COMPOSED:
-        return COMPOSED
-    try:
-        value = math.nan if isinstance(oov, bool) else float(oov)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not 0 <= value <= 1:
-        raise UsageError(f"oov={oov} is not known; it is a number from 0 to 1, or {COMPOSED}")
-    return value
-
-
 def holds_order(source: VectorSource, order: int) -> bool:
     """Return whether n-grams of a length can be scored: usual lengths always can, even if most are unknown."""
     return source.orders is None or order <= USUAL_ORDER or order in source.orders
-
-
-def check_orders(source: VectorSource, order: int) -> None:
-    """Raise an error for n-grams of an unusual length that the vectors do not hold."""
-    if not holds_order(source, order):
-        raise UsageError(
-            f"{source.name} has no n-grams of {order} words; use an order of at most {USUAL_ORDER}, other vectors, "
-            f"or oov={COMPOSED}"
-        )
 
 
 def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) -> None:
@@ -109,27 +69,6 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
         what = (
             f"{source.name} was trained on texts with {' and '.join(differs)}, so words may have no vector; "
             "score with the same options, or use other vectors"
-        )
-        warnings.warn(what, TrubleuWarning, stacklevel=4)
-
-
-def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
-    """Warn if most words have no vector."""
-    if words >= ENOUGH_WORDS and 2 * unknown > words and (source.orders is None or 1 in source.orders):
-        what = (
-            f"more than half of the words that were looked up have no vector in {source.name}; "
-            "check tokenizer, case and language"
-        )
-        warnings.warn(what, TrubleuWarning, stacklevel=4)
-
-
-def warn_of_orders(source: VectorSource, order: int) -> None:
-    """Warn if the vectors hold no n-grams of some length."""
-    missing = [] if source.orders is None else [n for n in range(1, order + 1) if n not in source.orders]
-    if missing:
-        what = (
-            f"{source.name} has no n-grams of {' and '.join(map(str, missing))} words, of which only exact matches "
-            f"count; use other vectors, or oov={COMPOSED}"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=4)
 
@@ -173,7 +112,7 @@ def release_parts(counts: Counts) -> BleuParts:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bleu2Vec(CountedBleu):
+class Bleu2Vec(Bleu):
     """Corpus-level BLEU with partial credit for n-grams that are similar to those of the reference.
 
     Equal n-grams are matched first, from left to right. The remaining n-grams of output and reference are aligned
@@ -225,14 +164,13 @@ class Bleu2Vec(CountedBleu):
     uses_weights: ClassVar[bool] = False
     family: ClassVar[str] = "bleu2vec"
 
+    only_equal: ClassVar[bool] = False
+    rule = "plain"
+
     order: int = field(default=3, kw_only=False)
-    vectors: AnySource = "ready"
-    tokenize: Spec | None = None
-    lowercase: bool = False
+    tokenize: Spec | None = None  # type: ignore[assignment]
     smoothing: str = LIN_OCH
-    smoothing_value: float | None = None
-    effective_order: bool = False
-    reference_length: str = "closest"
+    vectors: AnySource = "ready"
     similarity: str = "raw"
     oov: Unknown = UNKNOWN
     negative: str = "clamp"
@@ -241,16 +179,17 @@ class Bleu2Vec(CountedBleu):
 
     def __post_init__(self) -> None:
         """Validate the options and open the vectors."""
+        self._release = self.definition == "release2017"
+        if self.tokenize is None:
+            self.tokenize = word_tokenize if self._release else "13a"
         super().__post_init__()
-        check_order(self.order)
-        self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
-        self.negative, self.negative_floor = parse_negative(self.negative)
-        kind, shift = parse_similarity(self.similarity)
-        self.oov = parse_oov(self.oov)
         self.vectors = source = Composed(as_source(self.vectors)) if self.oov == COMPOSED else as_source(self.vectors)
-        check_orders(source, self.order)
-        release = self.definition == "release2017"
-        for option in fields(self) if release else ():
+        if not holds_order(source, self.order):
+            raise UsageError(
+                f"{source.name} has no n-grams of {self.order} words; use an order of at most {USUAL_ORDER}, other "
+                f"vectors, or oov={COMPOSED}"
+            )
+        for option in fields(self) if self._release else ():
             if option.name not in RELEASE_OPTIONS and getattr(self, option.name) != option.default:
                 raise UsageError(f"definition=release2017 settles {option.name}; leave it out")
         if self.effective_order and self.smoothing == LIN_OCH:
@@ -259,64 +198,115 @@ class Bleu2Vec(CountedBleu):
                 "anyway; leave it out, use another smoothing, or give it to other metrics only, "
                 "as in bleu-4[effective_order=true]"
             )
-        default: Spec = word_tokenize if release else "13a"
-        self.tokenizer = tokenizer(default if self.tokenize is None else self.tokenize)
-        self.matching = SoftMatching(
-            tokenizer=self.tokenizer,
-            lowercase=self.lowercase,
-            order=self.order,
-            vectors=soft_vectors(source),
-            similarity=kind,
-            shift=shift,
-            unknown=UNKNOWN if isinstance(self.oov, str) else self.oov,
-            rule="plain",
-            reference_length=self.reference_length,
-            release=release,
-        )
+        self._vectors = soft_vectors(source)
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """The metric's name, with its order."""
-        return f"{self.family}-f-{self.order}" if self.recall else f"{self.family}-{self.order}"
+        return f"{self.family}-f-{self.order}" if self.recall else super().name
+
+    def _scale(self) -> kernels.SoftScale:
+        unknown = UNKNOWN if isinstance(self.oov, str) else self.oov
+        return kernels.SoftScale(*kind_and_number(self.similarity), unknown, self.rule, self._release)
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, similarities and n-grams by order; for the F form also the n-grams of the reference."""
-        rows = self._rows(given)
+        rows = self.ngrams(given)
         return np.hstack([rows, self._reference_ngrams(rows)]) if self.recall else rows
 
-    def _rows(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        matching = self.matching
-        source = matching.vectors.source
+    def ngrams(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return a row of statistics per segment, in the columns of `NgramMetric.ngrams`."""
+        source = self._vectors.source
         # The same text for every system, so the warning can be shown once.
-        warn_of_orders(source, self.order)
-        warn_of_texts(source, matching.tokenizer.name, matching.lowercase)
-        rows, words, unknown = matching.statistics(given, weights)
-        warn_of_unknown(source, words, unknown)
+        missing = [] if source.orders is None else [n for n in range(1, self.order + 1) if n not in source.orders]
+        if missing:
+            what = (
+                f"{source.name} has no n-grams of {' and '.join(map(str, missing))} words, of which only exact matches "
+                f"count; use other vectors, or oov={COMPOSED}"
+            )
+            warnings.warn(what, TrubleuWarning, stacklevel=4)
+        warn_of_texts(source, self.tokenizer.name, self.lowercase)
+        references, threads = given.references, given.workers(WORTH_THREADS)
+        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
+        options = self.kernel_options(native, lowercase)
+        reference_texts = references.kernel_texts(self.tokenizer, self.lowercase)[0]
+        rows = np.empty((len(texts), options.columns))
+        offsets = references.offsets
+        words = unknown = 0
+
+        def rows_of(part: kernels.SoftSlice, vectors: Rows, places: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+            there = None if weights is None else weights[places]
+            return part.statistics(vectors.matrix, vectors.numbers, vectors.additive, there, self._scale(), threads)
+
+        for first, last in slices(offsets):
+            part = kernels.SoftSlice(texts, reference_texts, offsets, options, first, last)
+            vectors, odd = self._vectors_of(part)
+            if not len(odd):
+                looked_up, without = unknown_words(part, vectors)
+                words, unknown = words + looked_up, unknown + without
+            if len(odd) < last - first:
+                rows[first:last] = rows_of(part, vectors, slice(offsets[first], offsets[last]))
+            if len(odd):  # here the vectors of n-grams must come from the source
+                chosen = odd + first
+                flat = positions(offsets, chosen)
+                part = kernels.SoftSlice(
+                    tuple(texts[i] for i in chosen.tolist()),
+                    tuple(reference_texts[i] for i in flat.tolist()),
+                    np.concatenate(([0], np.cumsum(np.diff(offsets)[chosen]))),
+                    options,
+                    0,
+                    len(chosen),
+                )
+                rows[chosen] = rows_of(part, self._looked_up(part), flat)
+            given.told(last - first)
+        if words >= ENOUGH_WORDS and 2 * unknown > words and 1 not in missing:
+            what = (
+                f"more than half of the words that were looked up have no vector in {source.name}; "
+                "check tokenizer, case and language"
+            )
+            warnings.warn(what, TrubleuWarning, stacklevel=4)
         return rows
+
+    def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedNgrams, ...]:
+        """Return the aligned pairs of one segment."""
+        texts, native, lowercase = kernel_texts((output, *references), self.tokenizer, self.lowercase)
+        offsets = np.array([0, len(references)])
+        given = kernels.SoftSlice(texts[:1], texts[1:], offsets, self.kernel_options(native, lowercase), 0, 1)
+        vectors, odd = self._vectors_of(given)
+        if len(odd):
+            vectors = self._looked_up(given)
+        weights = np.ones(len(references)) if self.uses_weights else None
+        found, values = given.pairs(vectors.matrix, vectors.numbers, vectors.additive, weights, self._scale())
+        return AlignedNgrams.of(found[:, [2, 1, 3, 4, 5]], values)
+
+    def _vectors_of(self, given: kernels.SoftSlice) -> tuple[Rows, NDArray[np.int64]]:
+        """Return the vectors of words or n-grams, and the segments for which word vectors are not sufficient."""
+        none = np.zeros(0, np.int64)
+        if not self._vectors.additive:
+            return self._looked_up(given), none
+        rows, odd = self._vectors.words(given.words())
+        return rows, none if odd is None else given.segments_with(odd)
+
+    def _looked_up(self, given: kernels.SoftSlice) -> Rows:
+        return self._vectors.ngrams(given, first_only=self._release)
 
     def _reference_ngrams(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the number of n-grams of the references that determine the reference length."""
         return np.maximum(rows[:, 1:2] - np.arange(self.order), 0.0)
 
-    def with_order(self, order: int) -> Self | None:
+    def with_order(self, order: int) -> Self | None:  # type: ignore[override]
         """Return the same metric for another maximum n-gram length; None if the definition or the vectors have none."""
-        if self.definition == "release2017" and order != RELEASE_ORDER:
-            return None
-        other = copy(self)
-        other.order = check_order(order)
-        if not holds_order(self.matching.vectors.source, order):
-            return None
-        other.matching = replace(self.matching, order=order)
-        return other
+        fits = holds_order(self._vectors.source, order) and (not self._release or order == RELEASE_ORDER)
+        return super().with_order(order) if fits else None
 
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
         """Split the columns; for the F form, totals are the mean of those of output and reference.
 
         Orders without n-grams in the output have a total of 0.
         """
-        statistics = np.asarray(statistics, dtype=np.float64)
         if not self.recall:
-            return Counts.of(statistics, self.order)
+            return super().counts(statistics)
+        statistics = np.asarray(statistics, dtype=np.float64)
         kinds = 2 if self.uses_weights else 1
         added = kinds * self.order
         expected = 2 + self.order + 2 * added
@@ -325,7 +315,7 @@ class Bleu2Vec(CountedBleu):
                 f"these are not statistics of {self.name}: the last axis of their shape {statistics.shape} must be "
                 f"{expected}; score them with the metric that made them"
             )
-        counts = Counts.of(statistics[..., :-added], self.order)
+        counts = super().counts(statistics[..., :-added])
         of_reference = np.split(statistics[..., -added:], kinds, axis=-1)
         # An order without n-grams in the output has neither precision nor F.
         there = counts.plain_totals > 0
@@ -338,35 +328,32 @@ class Bleu2Vec(CountedBleu):
         """Split one row without reference n-grams, given the segment's best weight."""
         if self.recall:
             of_reference = self._reference_ngrams(row[np.newaxis])[0]
-            row = np.hstack([row, *([best * of_reference] if self.matching.weighted else []), of_reference])
+            row = np.hstack([row, *([best * of_reference] if self.uses_weights else []), of_reference])
         return self.counts(row)
 
     def parts(self, counts: Counts) -> BleuParts:
         """Return scores with precisions (F values for the F form) and brevity penalties."""
-        if self.definition == "release2017":
+        if self._release:
             return release_parts(counts)
-        matches = settle_negative(counts, self.negative, self.negative_floor, scaled=True)
-        counts = counts._replace(matches=matches)
+        counts = counts._replace(matches=settle_negative(counts, self.negative, scaled=True))
         if self.recall:  # recall already penalises a short output
             counts = counts._replace(reference_length=np.zeros_like(counts.reference_length))
         if self.smoothing == LIN_OCH:
             return smoothed_sentence_bleu(counts, first_smoothed=1, longer_reference=0.0)
-        return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
+        return super().parts(counts)
 
     def _signed_options(self) -> dict[str, object]:
-        matching = self.matching
-        common = {"tok": matching.tokenizer.name, "vec": matching.vectors.source.name}
-        if self.definition == "release2017":
+        common = {"tok": self.tokenizer.name, "vec": self._vectors.source.name}
+        if self._release:
             return {**common, "def": self.definition}
-        shifted, floor = f"shift[{number_text(matching.shift)}]", f"floor[{number_text(self.negative_floor)}]"
         return {
             **common,
-            "sim": shifted if matching.similarity == "shift" else matching.similarity,
+            "sim": signed(self.similarity),
             "oov": self.oov,
             "eff": None if self.smoothing == LIN_OCH else self.effective_order,
             "smooth": smoothing_text(self.smoothing, self.smoothing_value),
-            "reflen": matching.reference_length,
-            "neg": floor if self.negative == "floor" else self.negative,
+            "reflen": self.reference_length,
+            "neg": signed(self.negative),
             "zero": ROUNDING,
             "def": self.definition,
         }
@@ -391,15 +378,12 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
     def __post_init__(self) -> None:
         """Validate the options and open the vectors."""
         super().__post_init__()
-        if self.matching.similarity == "raw":
-            raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
-        positive = self.length_references == "positive"
-        self.matching = replace(self.matching, rule=self.credit, positive_lengths=positive)
+        self.rule = self.credit
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, signed weighted similarities and totals; zeros for a skipped segment."""
-        weights, skipped = self.policy.weights(given.references)
-        rows = self._rows(given, weights)
+        weights, skipped = self.weights(given.references)
+        rows = self.ngrams(given, weights)
         if self.recall:
             best = np.maximum.reduceat(weights, given.references.offsets[:-1]) if len(rows) else np.zeros(0)
             counts = self._reference_ngrams(rows)
@@ -415,10 +399,8 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
         >>> DeltaBleu2Vec(2, vectors=(["cat"], [[1.0]]), recall=True).without_weights()
         'bleu2vec-f-2 with similarity=clamp'
         """
-        matching = self.matching
-        similarity = f"shift:{number_text(matching.shift)}" if matching.similarity == "shift" else matching.similarity
-        plain = f"{self.name.removeprefix('d')} with similarity={similarity}"
-        return f"{plain} where there is one reference" if matching.rule == "max" else plain
+        plain = f"{self.name.removeprefix('d')} with similarity={self.similarity}"
+        return f"{plain} where there is one reference" if self.credit == "max" else plain
 
     def _signed_options(self) -> dict[str, object]:
         return super()._signed_options() | {

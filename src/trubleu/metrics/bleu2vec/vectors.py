@@ -106,7 +106,12 @@ class RowStore:
 
     def _add(self, names: Sequence[str]) -> NDArray[np.uint32]:
         """Look up names and return their rows."""
-        self._reserve(self._used + len(names))
+        wanted = self._used + len(names)
+        if wanted > len(self._matrix):
+            # Allocated at the maximum size: unwritten memory is not committed, and nothing is copied later.
+            larger = np.empty((max(wanted, self._most_rows), self._width), np.float32)
+            larger[: self._used] = self._matrix[: self._used]
+            self._matrix = larger
         numbers = np.full(len(names), NOTHING, np.uint32)
         for first in range(0, len(names), LOOKED_UP_AT_ONCE):
             rows, lengths = self._fetched(names[first : first + LOOKED_UP_AT_ONCE])
@@ -121,6 +126,7 @@ class RowStore:
         return numbers
 
     def _fetched(self, names: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
+        """Return rows and their divisors: 0 for rows of zeros, 1 for rows that stay unscaled."""
         rows = np.asarray(self._fetch(names))
         if rows.dtype != np.float32 or rows.shape != (len(names), self._dimensions):
             rows = checked_matrix(rows, len(names), self._what)
@@ -129,28 +135,18 @@ class RowStore:
                     f"{self._what} has {rows.shape[1]} columns, but {self._dimensions} were expected; "
                     "make all vectors equally long"
                 )
-        return _with_lengths(rows, self._unit, self._what)
-
-    def _reserve(self, rows: int) -> None:
-        if rows > len(self._matrix):
-            # Allocated at the maximum size: unwritten memory is not committed, and nothing is copied later.
-            larger = np.empty((max(rows, self._most_rows), self._width), np.float32)
-            larger[: self._used] = self._matrix[: self._used]
-            self._matrix = larger
-
-
-class HeldWords:
-    """Words that are looked up repeatedly, with the rows of the last lookup.
-
-    Parameters
-    ----------
-    words
-        The words, each once.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-        self.rows: tuple[dict[str, int], NDArray[np.uint32]] | None = None
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        low, high = SAFE_LENGTHS
+        if not np.all((lengths > low) & (lengths < high)):  # also if one of its numbers is not finite
+            rows = checked_matrix(rows, len(rows), self._what)
+            if self._unit:
+                rows = normalised(np.array(rows))  # a copy: the source may still use its own
+            elif np.any(lengths >= high):
+                raise DataError(f"{self._what} has vectors longer than {high:g}; divide all vectors by a constant")
+            lengths = np.any(rows, axis=1).astype(np.float32)
+            return rows, lengths
+        return rows, lengths if self._unit else np.ones_like(lengths)
 
 
 class WordRows(RowStore):
@@ -175,20 +171,10 @@ class WordRows(RowStore):
             numbers = self._find(names)  # may replace the matrix
             return Rows(self._matrix, numbers, additive=True)
 
-    def find_behind(
-        self, held: HeldWords, names: Sequence[str]
-    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return all rows, their squares, and the row numbers of the held words followed by those of other words."""
+    def find_with_squares(self, names: Sequence[str]) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
+        """Return all rows, their squares, and the row numbers of distinct names."""
         with self._lock:
-            rows = held.rows
-            numbers = None
-            if rows is not None and rows[0] is self._numbers:
-                behind = self._find(names)
-                if rows[0] is self._numbers:  # the cache was not cleared
-                    numbers = np.concatenate([rows[1], behind])
-            if numbers is None:
-                numbers = self._find([*held.words, *names])
-                held.rows = self._numbers, numbers[: len(held.words)]
+            numbers = self._find(names)
             if len(self._squares) < self._used:
                 added = kernels.row_squares(self._matrix[len(self._squares) : self._used])
                 self._squares = np.concatenate([self._squares, added])
@@ -230,22 +216,6 @@ class NGramRows(RowStore):
             return Rows(self._matrix, given.rows(self._names), additive=False)
 
 
-def _with_lengths(rows: Matrix, unit: bool, what: str) -> tuple[Matrix, NDArray[np.float32]]:
-    """Return rows and their divisors: 0 for rows of zeros, 1 for rows that stay unscaled."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    low, high = SAFE_LENGTHS
-    if not np.all((lengths > low) & (lengths < high)):  # also if one of its numbers is not finite
-        rows = checked_matrix(rows, len(rows), what)
-        if unit:
-            rows = normalised(np.array(rows))  # a copy: the source may still use its own
-        elif np.any(lengths >= high):
-            raise DataError(f"{what} has vectors longer than {high:g}; divide all vectors by a constant")
-        lengths = np.any(rows, axis=1).astype(np.float32)
-        return rows, lengths
-    return rows, lengths if unit else np.ones_like(lengths)
-
-
 class SoftVectors:
     """A vector source with a cache of lookups.
 
@@ -273,11 +243,9 @@ class SoftVectors:
         """Return unit-length rows for the n-grams of a slice that remain after exact matching."""
         return self._units.find(given, first_only)
 
-    def word_rows(
-        self, held: HeldWords, words: Sequence[str]
-    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
+    def word_rows(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
         """Return unnormalised word vectors, their squared lengths, and each word's row."""
-        return self._words.find_behind(held, words)
+        return self._words.find_with_squares(words)
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
         """Return rows whose sums are the vectors of n-grams, and a 1 for each word for which that fails, if any."""

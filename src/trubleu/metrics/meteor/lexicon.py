@@ -9,9 +9,10 @@ import sys
 import zipfile
 import zlib
 from collections import defaultdict
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
 from trubleu.optional_deps import needed
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@dataclass(frozen=True)
 class Stemmer:
-    """A Snowball stemmer; stemmers of the same name are equal.
+    """A Snowball stemmer; stemmers of the same name are equal, and share what is counted with them.
 
     Parameters
     ----------
@@ -36,18 +38,16 @@ class Stemmer:
     'sleep'
     """
 
-    def __init__(self, name: str, purpose: str) -> None:
-        self.name, self.purpose = name, purpose
-        package = needed("Stemmer", purpose, "trubleu[meteor]", "PyStemmer")
-        languages = package.algorithms()
-        if name not in languages:
-            raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
-        self._stemmer = package.Stemmer(name, 0)  # its word cache costs more than stemming
+    name: str
+    purpose: str = field(compare=False)
+
+    def __post_init__(self) -> None:
+        _snowball(self.name, self.purpose)
 
     def __call__(self, word: str) -> str:
         """Return the stem of a word; a word with a lone surrogate, which UTF-8 cannot encode, is its own stem."""
         try:
-            stem: str = self._stemmer.stemWord(word)
+            stem: str = _snowball(self.name, self.purpose).stemWord(word)
         except UnicodeEncodeError:
             return word
         return stem or word
@@ -55,31 +55,25 @@ class Stemmer:
     def stems(self, words: list[str]) -> list[str]:
         """Return the stems of several words."""
         try:
-            stems: list[str] = self._stemmer.stemWords(words)
+            stems: list[str] = _snowball(self.name, self.purpose).stemWords(words)
         except UnicodeEncodeError:
             return [*map(self, words)]
         return stems if all(stems) else [*map(self, words)]
 
     def signature(self) -> str:
         """Return its name in signatures: package, version and language."""
-        return f"snowball-{_stemmer_version()}-{self.name}"
+        from importlib.metadata import version
 
-    # Counts made with a stemmer are cached with references, and shared by metrics with an equal one.
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stemmer) and self.name == other.name
-
-    def __hash__(self) -> int:
-        return hash((Stemmer, self.name))
-
-    def __reduce__(self) -> tuple[type[Stemmer], tuple[str, str]]:
-        return Stemmer, (self.name, self.purpose)
+        return f"snowball-{version('PyStemmer')}-{self.name}"
 
 
 @cache
-def _stemmer_version() -> str:
-    from importlib.metadata import version
-
-    return version("PyStemmer")
+def _snowball(name: str, purpose: str) -> Any:
+    package = needed("Stemmer", purpose, "trubleu[meteor]", "PyStemmer")
+    languages = package.algorithms()
+    if name not in languages:
+        raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
+    return package.Stemmer(name, 0)  # its word cache costs more than stemming
 
 
 PARTS: Final = ("noun", "verb", "adj", "adv")
@@ -87,25 +81,10 @@ PARTS: Final = ("noun", "verb", "adj", "adv")
 # Suffixes of inflected forms and of their base forms, from WordNet's manual (morphy).
 _ENDINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "noun": (
-        ("s", ""),
-        ("ses", "s"),
-        ("xes", "x"),
-        ("zes", "z"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("men", "man"),
+        *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")),
         ("ies", "y"),
     ),
-    "verb": (
-        ("s", ""),
-        ("ies", "y"),
-        ("es", "e"),
-        ("es", ""),
-        ("ed", "e"),
-        ("ed", ""),
-        ("ing", "e"),
-        ("ing", ""),
-    ),
+    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
     "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adv": (),
 }
@@ -131,13 +110,13 @@ class WordNet:
         self._irregular: dict[str, dict[str, list[str]]] = {}
         self._found: dict[str, frozenset[str]] = {}
         checksum = hashlib.sha256()
-        version = ""
+        release = ""
         root = _opened(Path(folder))
         for part in PARTS:
             text = _text(root / f"index.{part}")
             checksum.update(text.encode())
             if told := re.search(r"WordNet (\d+(?:\.\d+)*) Copyright", text[:4000]):
-                version = f"{told[1]}-"
+                release = f"{told[1]}-"
             self._synsets[part] = dict(_index(text, part, f"{folder}/index.{part}"))
             exceptions = root / f"{part}.exc"
             text = _text(exceptions) if exceptions.is_file() else ""
@@ -146,7 +125,7 @@ class WordNet:
             for line in text.splitlines():
                 form, *bases = line.split() or [""]
                 forms[form] += bases
-        self.name = f"wordnet-{version}{checksum.hexdigest()[:8]}"
+        self.name = f"wordnet-{release}{checksum.hexdigest()[:8]}"
 
     def synsets(self, word: str) -> frozenset[str]:
         """Return the synsets of a word, in any inflected form and any part of speech.
@@ -156,15 +135,14 @@ class WordNet:
         word
             A word in lower case.
         """
-        found = self._found.get(word)
-        if found is None:
-            found = self._found[word] = frozenset(
+        if word not in self._found:
+            self._found[word] = frozenset(
                 synset
                 for part, words in self._synsets.items()
                 for base in self._bases(word, part)
                 for synset in words.get(base, ())
             )
-        return found
+        return self._found[word]
 
     def _bases(self, word: str, part: str) -> Iterator[str]:
         yield word
@@ -174,6 +152,9 @@ class WordNet:
         for ending, base in _ENDINGS[part]:
             if word.endswith(ending):
                 yield word[: -len(ending)] + base
+
+
+_SHARED: Final = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/local/lib/nltk_data")
 
 
 def installed() -> WordNet:
@@ -201,15 +182,11 @@ def installed() -> WordNet:
 
 def _places() -> Iterator[Path]:
     yield Path("/usr/share/wordnet")
-    roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
-    roots += [
-        Path("~/nltk_data").expanduser(),
-        *(Path(sys.prefix, *place) for place in (["nltk_data"], ["share", "nltk_data"])),
-    ]
-    roots += [Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data"), Path("/usr/local/lib/nltk_data")]
-    for root in roots:
-        yield root / "corpora" / "wordnet"
-        yield root / "corpora" / "wordnet.zip"
+    named = [root for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
+    usual = (f"{sys.prefix}/nltk_data", f"{sys.prefix}/share/nltk_data", *_SHARED)
+    for root in (*named, f"{Path.home()}/nltk_data", *usual):
+        yield Path(root, "corpora", "wordnet")
+        yield Path(root, "corpora", "wordnet.zip")
 
 
 def _opened(folder: Path) -> Path | zipfile.Path:

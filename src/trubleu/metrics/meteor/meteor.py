@@ -11,7 +11,7 @@ import numpy as np
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import UsageError
 from trubleu.metrics.base import AnyReferences, FResult
-from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width, too_long
+from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
 from trubleu.native import kernels
 from trubleu.stats import total
@@ -20,7 +20,6 @@ from trubleu.text import tokenizer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trubleu.data import References
     from trubleu.text.tokenizers import Spec
 
 COLUMNS: Final = 6
@@ -91,11 +90,11 @@ class Meteor(TextMetric):
 
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""
+        self._check_pairs(given.outputs, given.references, MOST_PAIRS, "to align them", MOST_WORDS)
         threads = given.workers()
         words = ReferenceWords.of(given.references, self.tokenizer, self.lowercase, threads)
         lines = kernel_texts(given.outputs, self.tokenizer, self.lowercase)[0]
         said = words.outputs(lines, 0, len(lines), threads)
-        _check_lengths(said.lengths(), words.texts.lengths(), given.references)
         stems, meanings = words.stems(self._stem, said), self._meanings(words.texts, said)
         pairs = kernels.MeteorTexts(said, words.texts, words.offsets, stems, *meanings)
 
@@ -162,17 +161,6 @@ class Meteor(TextMetric):
             "stem": self._stem.signature() if self._stem else "none",
             "syn": self._wordnet.name if self._wordnet else "none",
         }
-
-
-def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
-    """Raise an error for texts so long that aligning them would take hours."""
-    longest, most = int(lengths.max(initial=0)), int(outputs.max(initial=0))
-    if longest <= MOST_WORDS and most * longest <= MOST_PAIRS:
-        return
-    for segment, words in enumerate(outputs.tolist()):
-        longest = int(lengths[slice(*references.offsets[segment : segment + 2])].max())
-        if words and (longest > MOST_WORDS or words * longest > MOST_PAIRS):
-            raise too_long(references, segment, words, longest, "to align them")
 
 
 def _wordnet(synonyms: str) -> WordNet | None:
