@@ -22,14 +22,14 @@ from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
 from trubleu.progress import no_steps
 from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
-from trubleu.scoring.systems import Collected, LeftOutRow, PartCounter, Sampling, check_sampling, report, score_systems
+from trubleu.scoring.systems import Collected, LeftOutRow, Sampling, check_sampling, report, score_systems
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import PartialSample, block_number
 from trubleu.stats.sums import Cells
 from trubleu.text.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
 """Factory of the metrics by name; called on each worker, so metrics are not pickled."""
-
 
 _PACKING: Final = Packing((PartialSample, Cells, WrittenPart))
 
@@ -65,11 +64,21 @@ def learn_range(
     metrics
         Those of this worker.
     """
-    found = (
-        {name: metric.counts(references, threads) for name, metric in learning_in_parts(metrics).items()}
-        for references, _ in replace(lines, spans=lines.spans[: len(files.paths)]).parts(files)
-    )
-    return summed(found)
+    sums: dict[str, NgramCounts] = {}
+    for references, _ in lines.parts(files):
+        add_counts(
+            sums, {name: metric.counts(references, threads) for name, metric in learning_in_parts(metrics).items()}
+        )
+    return sums
+
+
+def add_counts(sums: dict[str, NgramCounts], counts: Mapping[str, NgramCounts]) -> None:
+    """Add the counts of another part for each metric."""
+    for name, each in counts.items():
+        if name in sums:
+            sums[name].add_counts(each)
+        else:
+            sums[name] = each
 
 
 def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric]:
@@ -97,11 +106,6 @@ def references_only(files: LineStream) -> LineStream:
     return replace(files, systems={}, source=None, forms=files.forms[:kept], columns=())
 
 
-def _content(job: str, columns: int, lines: LineRange) -> list[object]:
-    digests = [span.digest() for spans in lines.spans[:columns] for span in spans]
-    return ["learn", job, lines.first, lines.count, *digests]
-
-
 def _pack_counts(found: dict[str, NgramCounts]) -> Packed | None:
     return _PACKING.pack({name: counts.plain() for name, counts in found.items()})
 
@@ -111,23 +115,10 @@ def _unpack_counts(header: dict[str, Any], array: Callable[[str], NDArray[Any]])
     return {name: NgramCounts.from_plain(values, arrays.__getitem__) for name, (values, arrays) in found.items()}
 
 
-def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
-    """Add up the counts of parts for each metric."""
-    sums: dict[str, NgramCounts] = {}
-    for counts in found:
-        for name, each in counts.items():
-            if name in sums:
-                sums[name].add_counts(each)
-            else:
-                sums[name] = each
-    return sums
-
-
 def _taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Metric]:
     """Make metrics that know what they have learned."""
     made = metrics()
-    learning = learning_in_parts(made)
-    return {name: learning[name].knowing(learned[name]) if name in learned else made[name] for name in made}
+    return {**made, **{name: metric.knowing(learned[name]) for name, metric in learning_in_parts(made).items()}}
 
 
 def same_metrics(metrics: MakeMetrics, signatures: Sequence[tuple[str, str]]) -> Mapping[str, Metric]:
@@ -186,21 +177,24 @@ class RangeScores(NamedTuple):
     """Results of a worker for a range; a part that it wrote may have been removed since."""
 
     samples: dict[tuple[str, str], PartialSample]
-    reference_numbers: set[str | None]
+    reference_numbers: list[str | None]
     segment_rows: dict[tuple[str, str], list[SegmentRow]]
     held: HeldWarnings
     written: WrittenPart | None = None
     is_there: bool = True
 
 
-def content(job: str, placed: Placed) -> list[object]:
+def _content(job: str, lines: LineRange | Placed) -> list[object]:
     """Return everything that identifies a range and its computation, for hashing."""
-    digests = [span.digest() for spans in placed.lines.spans for span in spans]
-    return [job, placed.row, placed.number, placed.lines.first, placed.lines.count, *digests]
+    place: list[object] = [job]
+    if isinstance(lines, Placed):
+        place += [lines.row, lines.number]
+        lines = lines.lines
+    return [*place, lines.first, lines.count, *(span.digest() for spans in lines.spans for span in spans)]
 
 
 def _pack_scores(found: RangeScores) -> Packed | None:
-    return _PACKING.pack((found.samples, sorted(map(str, found.reference_numbers)), found.held.plain(), found.written))
+    return _PACKING.pack((found.samples, found.reference_numbers, found.held.plain(), found.written))
 
 
 def _unpack_scores(
@@ -208,7 +202,7 @@ def _unpack_scores(
 ) -> RangeScores:
     samples, reference_numbers, held, written = _PACKING.unpack(header, array)
     is_there = parts is None or written is None or parts.holds(written)
-    return RangeScores(samples, set(reference_numbers), {}, HeldWarnings.from_plain(held), written, is_there)
+    return RangeScores(samples, reference_numbers, {}, HeldWarnings.from_plain(held), written, is_there)
 
 
 def _fit(count: int, placed: Placed, found: RangeScores) -> bool:
@@ -301,15 +295,22 @@ def score_files(
     if engine is not None:
         metrics = partial(same_metrics, metrics, signatures_of(made))
     job = "" if keep is None else _job(files, made, metrics)
-    where = _Where(engine, skip_bad, steps, threads, keep, cache or Cache())
+    run = partial((cache or Cache()).map, engine, folder=keep, skip_bad=skip_bad)
+    range_threads = threads if engine is None else engine.threads
     while True:
-        learned, usable = where.learn(files, learning, ranges, metrics, job)
+        content = partial(_content, f"learn {job}")
+        learned, usable = _learned(run, files, range_threads, learning, ranges, steps, content=content, state=metrics)
         count = sum(map(len, usable))
         known = [(name, each.digest) for name, each in learned.items()]
-        work = ScoreRange(files=files, count=count, segments=segments, parts=parts)
-        whole_job = repr([job, count, known, None if parts is None else parts.job])
+        content = partial(_content, repr([job, count, known, None if parts is None else parts.job]))
         make = partial(_taught, metrics, learned) if learned else metrics
-        merged, scored = where.score(work, usable, make, whole_job, len(systems) * len(made))
+        work = ScoreRange(files=files, count=count, segments=segments, parts=parts, threads=range_threads)
+        scorings = len(systems) * len(made)
+        advance = steps("score", count * scorings)
+        if engine is None:
+            work = replace(work, progress=advance)
+        told = None if engine is None else partial(_tell, advance, scorings)
+        merged, scored = _scored(run, work, usable, content=content, state=make, progress=told)
         if len(scored) == len(usable):
             break
         # Block boundaries depend on the number of segments, and learned metrics on the segments themselves, so the
@@ -362,42 +363,27 @@ class ScoreRange:
         return found._replace(written=written)
 
     def _scored(self, placed: Placed, metrics: Mapping[str, Metric], sink: Sink | None) -> RangeScores:
-        counter = PartCounter(
-            list(self.files.systems),
-            metrics,
-            partial(PartialBuilder, self.count, first=placed.row),
-            segments=self.segments,
-            sink=sink,
-            threads=self.threads,
-            progress=self.progress,
-        )
+        found = Collected(partial(PartialBuilder, self.count, first=placed.row))
+        if sink is None and self.segments:
+            sink = found.keep
         for references, outputs in placed.lines.parts(self.files):
-            counter.add(references, outputs)
-        samples = {key: each.finish() for key, each in counter.builders.items()}
-        return RangeScores(samples, counter.reference_numbers, counter.segment_rows, counter.held)
+            found.add(metrics, references, outputs, sink, self.threads, self.progress)
+        samples = {key: each.finish() for key, each in found.builders.items()}
+        return RangeScores(samples, sorted(found.reference_numbers, key=str), found.segment_rows, found.held)
 
 
 class Merged(Collected[SampleBuilder]):
-    """Merges the results of ranges, in order.
-
-    Parameters
-    ----------
-    count
-        How many segments all ranges have together.
-    """
+    """Merges the results of ranges, in order; ``count`` is how many segments all of them have."""
 
     def __init__(self, count: int) -> None:
-        super().__init__()
-        self._count = count
+        super().__init__(partial(SampleBuilder, count))
         self.written: list[WrittenPart] = []
 
-    def add(self, found: RangeScores) -> None:
+    def merge(self, found: RangeScores) -> None:
         """Add the next range."""
         for key, sample in found.samples.items():
-            if key not in self.builders:
-                self.builders[key] = SampleBuilder(self._count, sample.chunks.sums.shape[1])
-            self.builders[key].merge(sample)
-        self.reference_numbers |= found.reference_numbers
+            self.of_columns(*key, sample.chunks.sums.shape[1]).merge(sample)
+        self.reference_numbers.update(found.reference_numbers)
         for key, rows in found.segment_rows.items():
             self.segment_rows.setdefault(key, []).extend(rows)
         if found.written is not None:
@@ -405,93 +391,63 @@ class Merged(Collected[SampleBuilder]):
         self.held.merge(found.held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """Execution settings for ranges."""
+def _learned(
+    run: Callable[..., Iterator[tuple[LineRange, dict[str, NgramCounts]]]],
+    files: LineStream,
+    threads: int | None,
+    learning: Mapping[str, LearningMetric],
+    ranges: Sequence[LineRange],
+    steps: Steps,
+    **options: Any,
+) -> tuple[dict[str, Learned], Sequence[LineRange]]:
+    """Return what metrics learn from the references of ranges, and the usable ranges; ``run`` maps over ranges."""
+    if not learning:
+        return {}, ranges
+    advance = steps("learn", sum(map(len, ranges)))
+    references = references_only(files)
+    parts = {replace(lines, spans=lines.spans[: len(references.paths)]): lines for lines in ranges}
+    sums: dict[str, NgramCounts] = {}
+    usable = []
+    work = partial(learn_range, references, threads)
+    options |= {"pack": _pack_counts, "unpack": _unpack_counts, "progress": lambda lines: advance(len(lines))}
+    for lines, counts in run(work, [*parts], **options):
+        add_counts(sums, counts)
+        usable.append(parts[lines])
+    _check_some(usable)
+    # Rare n-grams are dropped, as they have no effect.
+    learned = {name: Learned.of(each) for name, each in sums.items()}
+    for name, each in learned.items():
+        learning[name].check_known(each.known.segments, own=True)
+    return learned, usable
 
-    engine: Engine | None
-    skip_bad: bool
-    steps: Steps
-    threads: int | None
-    keep: PathLike | None
-    cache: Cache
 
-    def learn(
-        self,
-        files: LineStream,
-        learning: Mapping[str, LearningMetric],
-        ranges: list[LineRange],
-        metrics: MakeMetrics,
-        job: str,
-    ) -> tuple[dict[str, Learned], list[LineRange]]:
-        """Return what the metrics learn from the references, and the usable ranges."""
-        if not learning:
-            return {}, ranges
-        advance = self.steps("learn", sum(map(len, ranges)))
-        usable: list[LineRange] = []
+def _tell(advance: Progress, scorings: int, done: Placed) -> None:
+    advance(len(done.lines) * scorings)
 
-        def found() -> Iterator[dict[str, NgramCounts]]:
-            threads = self.threads if self.engine is None else self.engine.threads
-            bare = references_only(files)
-            results = self.cache.map(
-                self.engine,
-                partial(learn_range, bare, threads),
-                ranges,
-                self.keep,
-                content=partial(_content, job, len(bare.paths)),
-                pack=_pack_counts,
-                unpack=_unpack_counts,
-                state=metrics,
-                progress=lambda lines: advance(len(lines)),
-                skip_bad=self.skip_bad,
-            )
-            for lines, counts in results:
-                usable.append(lines)
-                yield counts
 
-        # Rare n-grams are dropped, as they have no effect.
-        learned = {name: Learned.of(each) for name, each in summed(found()).items()}
-        _check_some(usable)
-        for name, each in learned.items():
-            learning[name].check_known(each.known.segments, own=True)
-        return learned, usable
-
-    def score(
-        self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, job: str, scorings: int
-    ) -> tuple[Merged, list[LineRange]]:
-        """Score ranges, and return the merged results and the usable ranges."""
-        *rows, count = accumulate(map(len, ranges), initial=0)
-        placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
-        advance = self.steps("score", count * scorings)
-        if self.engine is None:
-            own, told = replace(work, threads=self.threads, progress=advance), None
-        else:
-            own, told = replace(work, threads=self.engine.threads), lambda done: advance(len(done.lines) * scorings)
-        results = self.cache.map(
-            self.engine,
-            own,
-            placed,
-            self.keep,
-            content=partial(content, job),
-            pack=_pack_scores,
-            unpack=partial(_unpack_scores, work.parts),
-            fits=partial(_fit, count),
-            state=metrics,
-            progress=told,
-            skip_bad=self.skip_bad,
-        )
-        merged = Merged(count)
-        scored, gone = [], []
-        for each, found in results:
-            merged.add(found)
-            scored.append(each.lines)
-            if not found.is_there:
-                gone.append(each)
-        if gone and len(scored) == len(ranges):  # otherwise other parts will be needed
-            for each, found in mapped(self.engine, own, gone, state=metrics, skip_bad=self.skip_bad):
-                if found.written is not None:
-                    merged.written[each.number] = found.written
-        return merged, scored
+def _scored(
+    run: Callable[..., Iterator[tuple[Placed, RangeScores]]],
+    work: ScoreRange,
+    ranges: Sequence[LineRange],
+    **options: Any,
+) -> tuple[Merged, list[LineRange]]:
+    """Return the merged scores of ranges, and the usable ranges; ``run`` maps over ranges."""
+    rows = accumulate(map(len, ranges), initial=0)
+    placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=False))]
+    fits = partial(_fit, work.count)
+    options |= {"pack": _pack_scores, "unpack": partial(_unpack_scores, work.parts), "fits": fits}
+    merged = Merged(work.count)
+    scored, gone = [], []
+    for each, found in run(work, placed, **options):
+        merged.merge(found)
+        scored.append(each.lines)
+        if not found.is_there:
+            gone.append(each)
+    if len(scored) == len(ranges):  # otherwise other parts will be needed
+        for each, found in run(work, gone, **options | {"folder": None, "progress": None}):
+            if found.written is not None:
+                merged.written[each.number] = found.written
+    return merged, scored
 
 
 def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_bad: bool = False) -> LineStream:
