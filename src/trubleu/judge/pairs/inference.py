@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cache, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from trubleu.judge.pairs.observations import Tables
 from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, SweepRow
 from trubleu.stats import fieller_interval, fisher_interval
 from trubleu.stats.bootstrap import ends_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.human_scores import Pair
-    from trubleu.judge.pairs.observations import Column, Observer
+    from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.results import Measure, SweepName
     from trubleu.judge.pairs.scoring import Scoring
     from trubleu.stats import RankCorrelations, UnitDraws
@@ -33,8 +34,7 @@ NAMES: Final = ("spearman", "kendall")
 _Ends: TypeAlias = tuple[float | None, float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replicates:
+class Replicates(NamedTuple):
     """The coefficients of one measure in all draws and in all bootstrap replicates."""
 
     measure: Measure
@@ -143,60 +143,43 @@ def _comparable(measures: Sequence[Replicates]) -> Iterator[tuple[Replicates, Re
             yield x, y
 
 
-def cloud_of(observer: Observer, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:
+def cloud_of(scoring: Scoring, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:
     """Return the units of the first draw; ``common`` is what opinions were multiplied by to make them whole."""
-    tables = observer.tables(columns, draws)
-    seen = tables.observe(range(1), observer.threads)
+    tables = Tables(scoring.pairs, columns, draws)
+    opinions, differences = tables.observe(range(1), scoring.threads)
     return Cloud(
         pair=tables.units,
-        rating=seen.opinions[0] / common,
-        scores={column.measure: difference[0] for column, difference in zip(columns, seen.differences, strict=True)},
+        rating=opinions[0] / common,
+        scores={column.measure: each[0] for column, each in zip(columns, differences, strict=True)},
     )
 
 
-def evidence_of(scoring: Scoring, columns: Sequence[Column], conditions: Sequence[Condition]) -> tuple[Evidence, ...]:
-    """Return every pair's segments with outputs, ratings and scores."""
-    found = []
+def evidence_of(scoring: Scoring, columns: Sequence[Column], conditions: Sequence[Condition]) -> Iterator[Evidence]:
+    """Yield every pair's segments with outputs, ratings and scores."""
     for place, pair in enumerate(scoring.pairs):
         sides = {column.measure: column.sides(column.rows[place]) for column in columns}
-        found.append(
-            Evidence(
-                pair=place,
-                segments=pair.segments,
-                outputs_a=_texts(scoring, pair.a, pair),
-                outputs_b=_texts(scoring, pair.b, pair),
-                rating_a=pair.rating_a,
-                rating_b=pair.rating_b,
-                scores_a={measure: np.asarray(scores[0]) for measure, scores in sides.items()},
-                scores_b={measure: np.asarray(scores[1]) for measure, scores in sides.items()},
-                references_a=_Chosen(scoring, pair, pair.a, conditions),
-                references_b=_Chosen(scoring, pair, pair.b, conditions),
-            )
-        )
-    return tuple(found)
-
-
-def _texts(scoring: Scoring, system: int, pair: Pair) -> tuple[str, ...]:
-    outputs = scoring.outputs[system]
-    return tuple(outputs[segment] for segment in pair.segments.tolist())
+        of_systems: dict[str, Any] = {}
+        for side, (letter, system) in enumerate((("a", pair.a), ("b", pair.b))):
+            outputs = scoring.outputs[system]
+            of_systems |= {
+                f"outputs_{letter}": tuple(outputs[segment] for segment in pair.segments.tolist()),
+                f"scores_{letter}": {measure: np.asarray(scores[side]) for measure, scores in sides.items()},
+                f"references_{letter}": _Chosen(scoring, pair, system, conditions),
+            }
+        yield Evidence(pair=place, segments=pair.segments, rating_a=pair.rating_a, rating_b=pair.rating_b, **of_systems)
 
 
 class _Chosen(Mapping[str, "References"]):
     """The references of one side by condition, made when somebody looks: a page shows few of them."""
 
     def __init__(self, scoring: Scoring, pair: Pair, system: int, conditions: Sequence[Condition]) -> None:
-        self._scoring = scoring
-        self._pair = pair
-        self._system = system
         self._conditions = {str(condition): condition for condition in conditions}
-        self._made: dict[str, References] = {}
+        available = partial(scoring.library.available, {pair.a, pair.b}, system)
+        chosen = scoring.library.chosen
+        self._made = cache(lambda name: chosen(self._conditions[name], available(), pair.segments))
 
     def __getitem__(self, condition: str) -> References:
-        if condition not in self._made:
-            chosen = self._conditions[condition]
-            without = frozenset({self._pair.a, self._pair.b})
-            self._made[condition] = self._scoring.references(chosen, without, self._system, self._pair.segments)
-        return self._made[condition]
+        return self._made(condition)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._conditions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -29,7 +30,7 @@ from trubleu.judge.pairs.inference import (
     evidence_of,
     sweep_row,
 )
-from trubleu.judge.pairs.observations import Observer
+from trubleu.judge.pairs.observations import Tables
 from trubleu.judge.pairs.reference_pool import Library
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
@@ -46,13 +47,17 @@ if TYPE_CHECKING:
     from trubleu.data import Ratings, References, SegmentScores
     from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.observations import Column
-    from trubleu.judge.pairs.results import SweepName, SweepRow
+    from trubleu.judge.pairs.results import Measure, SweepName, SweepRow
     from trubleu.metrics import Metric
-    from trubleu.progress import Steps
+    from trubleu.progress import Progress, Steps
+    from trubleu.stats import RankCorrelations, UnitDraws
 
-THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
-UNITS: Final = (1, 10, 20, 50, 100)
-ORDERS: Final = (1, 2, 3, 4)
+SWEPT: Final[Mapping[SweepName, tuple[str, Sequence[float]]]] = {
+    "threshold": ("thresholds", [round(1 - 0.2 * step, 1) for step in range(11)]),
+    "unit": ("unit sizes", [1, 10, 20, 50, 100]),
+    "order": ("orders", [1, 2, 3, 4]),
+}
+"""What sweeps are over, and the values of each."""
 
 MANY_EQUAL: Final = 0.05
 """The share of outputs equal to a reference from which on it is warned of."""
@@ -161,7 +166,6 @@ def judge_pairs(
                 protocol=protocol,
                 scoring=scoring,
                 given=given,
-                observer=Observer(pairs=kept, threads=threads),
                 steps=steps,
                 notes=notes,
                 common=common,
@@ -181,7 +185,6 @@ class _Study:
     protocol: Protocol
     scoring: Scoring
     given: Sequence[GivenScores]
-    observer: Observer
     steps: Steps
     notes: Notes
     common: int
@@ -191,23 +194,15 @@ class _Study:
         protocol = self.protocol
         shuffles, replicates = protocol.shuffles(), protocol.replicates()
         advance = self.steps("draws", shuffles.draws * len(columns))
-        drawn, _ = self.observer.coefficients(columns, shuffles, progress=advance)
+        drawn = self._coefficients(columns, shuffles, advance)
         advance = self.steps("bootstrap", replicates.draws * len(columns))
-        over_segments, over_systems = self.observer.coefficients(
-            columns, replicates, pair_counts=self._pair_counts(replicates.draws), progress=advance
-        )
-        units = self.observer.units(shuffles)
-        tried = [
-            Replicates(
-                measure=column.measure,
-                drawn=drawn[place],
-                over_segments=over_segments[place],
-                over_systems=over_systems[place] if over_systems else None,
-            )
-            for place, column in enumerate(columns)
-        ]
+        resampled = self._coefficients(columns, replicates, advance, self._pair_counts(replicates.draws))
+        over_segments, over_systems = resampled[: len(columns)], resampled[len(columns) :]
+        measures = [column.measure for column in columns]
+        tried = [Replicates(*each) for each in zip_longest(measures, drawn, over_segments, over_systems)]
+        units = self._units(shuffles)
         rows = [
-            correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure.metric, each))
+            correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure))
             for each in tried
         ]
         self._tell_undefined(tried)
@@ -228,7 +223,7 @@ class _Study:
                     segments=len(pair.segments),
                     units=shuffles.units(len(pair.segments)),
                 )
-                for pair in self.observer.pairs
+                for pair in self.scoring.pairs
             ),
             setting=Setting(
                 **{each.name: getattr(protocol, each.name) for each in fields(protocol) if each.name != "sweeps"},
@@ -237,16 +232,26 @@ class _Study:
             ),
             notes=self.notes.all(),
             metrics=self.metrics,
-            cloud=cloud_of(self.observer, columns, protocol.shuffles(draws=1), self.common),
-            evidence=evidence_of(self.scoring, columns, self.conditions),
+            cloud=cloud_of(self.scoring, columns, protocol.shuffles(draws=1), self.common),
+            evidence=tuple(evidence_of(self.scoring, columns, self.conditions)),
         )
+
+    def _coefficients(
+        self,
+        columns: Sequence[Column],
+        draws: UnitDraws,
+        advance: Progress | None = None,
+        pair_counts: NDArray[np.int64] | None = None,
+    ) -> list[RankCorrelations]:
+        return Tables(self.scoring.pairs, columns, draws, pair_counts).coefficients(self.scoring.threads, advance)
+
+    def _units(self, draws: UnitDraws) -> int:
+        return sum(draws.units(len(pair.segments)) for pair in self.scoring.pairs)
 
     def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
         """Score every metric under every condition; metrics come first in the order of the columns."""
-        count = 2 * sum(len(pair.segments) for pair in self.scoring.pairs)
-        if not self.scoring.library.pooled:
-            systems = {system for pair in self.scoring.pairs for system in (pair.a, pair.b)}
-            count = sum(len(self.scoring.segments_of(system)) for system in systems)
+        pairs = self.scoring.pairs
+        count = sum(len(self.scoring.judged(pair, system)) for pair in pairs for system in (pair.a, pair.b))
         advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
         found: dict[tuple[str, int], Column] = {}
         rows: list[SystemScoreRow] = []
@@ -270,29 +275,29 @@ class _Study:
 
     def _pair_counts(self, replicates: int) -> NDArray[np.int64] | None:
         """Return how often each pair enters where systems are drawn with replacement, too; None for two systems."""
-        systems = sorted({system for pair in self.observer.pairs for system in (pair.a, pair.b)})
+        systems = sorted({system for pair in self.scoring.pairs for system in (pair.a, pair.b)})
         if len(systems) < 3:
             return None
         generator = np.random.default_rng([self.protocol.seed, len(systems)])
         drawn = generator.multinomial(len(systems), np.full(len(systems), 1 / len(systems)), size=replicates)
-        firsts = [systems.index(pair.a) for pair in self.observer.pairs]
-        seconds = [systems.index(pair.b) for pair in self.observer.pairs]
+        firsts = [systems.index(pair.a) for pair in self.scoring.pairs]
+        seconds = [systems.index(pair.b) for pair in self.scoring.pairs]
         counts: NDArray[np.int64] = drawn[:, firsts] * drawn[:, seconds]
         return counts
 
-    def _signature(self, name: str, tried: Replicates) -> str:
-        protocol = self.protocol
+    def _signature(self, measure: Measure) -> str:
+        protocol, name = self.protocol, measure.metric
         signature = self.metrics[name].signature() if name in self.metrics else make_signature(name, scores="given")
-        settings: dict[str, object] = {} if tried.measure.condition is None else {"refs": tried.measure.condition}
-        settings |= {"unit": protocol.unit, "draws": protocol.draws}
-        if self.scoring.library.pooled:
-            settings["pool"] = True
-        if self.scoring.library.drop_equal:
-            settings["dropequal"] = self._dropping()
-        if protocol.partial:
-            settings["partial"] = True
-        settings |= {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
-        return str(signature.extended(**settings))
+        settings = {
+            "refs": measure.condition,
+            "unit": protocol.unit,
+            "draws": protocol.draws,
+            "pool": self.scoring.library.pooled or None,
+            "dropequal": self._dropping() or None,
+            "partial": protocol.partial or None,
+        }
+        bootstrap = {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
+        return str(signature.extended(**settings, **bootstrap))
 
     def _dropping(self) -> str:
         return ",".join(self.names[place] for place in sorted(self.scoring.library.drop_equal))
@@ -300,64 +305,47 @@ class _Study:
     def _sweeps(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
         """Make the sweeps that the protocol asks for, under the last condition unless that is what is varied."""
         for sweep in self.protocol.sweeps:
+            if sweep == "threshold" and self.scoring.library.references.weights is None:
+                self.notes.add("no sweep over thresholds: the references have no weights")
+                continue
+            title, values = SWEPT[sweep]
+            if sweep == "unit":
+                fewest = min(len(pair.segments) for pair in self.scoring.pairs)
+                if fewest < values[-1]:
+                    values = [unit for unit in values if unit <= fewest]
+                    self.notes.add(
+                        f"the sweep over unit sizes ends at {values[-1]}, as a pair has {fewest} judged segments only"
+                    )
+            advance = self.steps(f"sweep over {title}", len(values))
+            for value in values:
+                yield from self._point(sweep, value, columns)
+                advance(1)
+
+    def _point(self, sweep: SweepName, value: float, columns: Sequence[Column]) -> Iterator[SweepRow]:
+        """Yield the rows of one point of a sweep, one for each column: those scored before, or scored anew."""
+        protocol, unit, condition = self.protocol, self.protocol.unit, self.conditions[-1]
+        metrics: Mapping[str, Metric | None] = self.metrics
+        if sweep == "unit":
+            unit = int(value)
+            columns = [each for each in columns if each.measure.condition in (str(condition), None)]
+        else:
             if sweep == "threshold":
-                yield from self._threshold_sweep()
-            elif sweep == "unit":
-                conditions = (str(self.conditions[-1]), None)
-                yield from self._unit_sweep([each for each in columns if each.measure.condition in conditions])
+                condition = Condition("threshold", value)
             else:
-                yield from self._order_sweep()
-
-    def _threshold_sweep(self) -> Iterator[SweepRow]:
-        if self.scoring.library.references.weights is None:
-            self.notes.add("no sweep over thresholds: the references have no weights")
-            return
-        advance = self.steps("sweep over thresholds", len(THRESHOLDS))
-        for value in THRESHOLDS:
-            yield from self._scored_point("threshold", value, self.metrics, Condition("threshold", value))
-            advance(1)
-
-    def _unit_sweep(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
-        fewest = min(len(pair.segments) for pair in self.observer.pairs)
-        sizes = [unit for unit in UNITS if unit <= fewest]
-        if len(sizes) < len(UNITS):
-            self.notes.add(
-                f"the sweep over unit sizes ends at {sizes[-1]}, as a pair has {fewest} judged segments only"
-            )
-        advance = self.steps("sweep over unit sizes", len(sizes))
-        for unit in sizes:
-            yield from self._point("unit", unit, columns, unit)
-            advance(1)
-
-    def _order_sweep(self) -> Iterator[SweepRow]:
-        advance = self.steps("sweep over orders", len(ORDERS))
-        for order in ORDERS:
-            ordered = {name: metric.with_order(order) for name, metric in self.metrics.items()}
-            metrics = {name: metric for name, metric in ordered.items() if metric is not None}
-            yield from self._scored_point("order", order, metrics, self.conditions[-1])
-            advance(1)
-
-    def _scored_point(
-        self, sweep: SweepName, value: float, metrics: Mapping[str, Metric], condition: Condition
-    ) -> Iterator[SweepRow]:
-        """Yield the rows of a point at which everything is scored anew."""
-        columns = [self.scoring.column(name, metric, condition) for name, metric in metrics.items()]
-        return self._point(sweep, value, columns, self.protocol.unit)
-
-    def _point(self, sweep: SweepName, value: float, columns: Sequence[Column], unit: int) -> Iterator[SweepRow]:
-        """Yield the rows of one point, one for each column."""
+                metrics = {name: metric.with_order(int(value)) for name, metric in self.metrics.items()}
+            columns = [
+                self.scoring.column(name, metric, condition) for name, metric in metrics.items() if metric is not None
+            ]
         if not columns:
             return
         if unit == 1:
             columns = [column.settled() for column in columns]
-        protocol = self.protocol
         shuffles = protocol.shuffles(unit, protocol.sweep_draws)
-        drawn, _ = self.observer.coefficients(columns, shuffles)
-        resampled, _ = self.observer.coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
-        units = self.observer.units(shuffles)
+        drawn = self._coefficients(columns, shuffles)
+        resampled = self._coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
+        units = self._units(shuffles)
         for column, *found in zip(columns, drawn, resampled, strict=True):
-            replicates = Replicates(measure=column.measure, drawn=found[0], over_segments=found[1])
-            yield sweep_row(sweep, value, replicates, unit, units, protocol.confidence)
+            yield sweep_row(sweep, value, Replicates(column.measure, *found), unit, units, protocol.confidence)
 
     def _systems(self, opinions: Opinions) -> list[SystemRow]:
         rows = []

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -92,27 +93,13 @@ def _first_column(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return sums[..., 0]
 
 
-class Observed(NamedTuple):
-    """Some draws: ``float64[draws, units]`` of opinions and, for each column, of differences of scores."""
-
-    opinions: NDArray[np.float64]
-    differences: list[NDArray[np.float64]]
-
-
-class Correlated(NamedTuple):
-    """A slice's coefficients of every column, and the same with pairs that enter several times or not at all."""
-
-    plain: list[RankCorrelations]
-    weighted: list[RankCorrelations]
-
-
 class Tables:
     """Sums the units of some draws and correlates them.
 
     Parameters
     ----------
-    segments, opinions
-        Of each pair.
+    pairs
+        With their segments; every one has at least one unit.
     columns
         The measures.
     draws
@@ -123,33 +110,26 @@ class Tables:
 
     def __init__(
         self,
-        segments: Sequence[NDArray[np.int64]],
-        opinions: Sequence[NDArray[np.float64]],
+        pairs: Sequence[Pair],
         columns: Sequence[Column],
         draws: UnitDraws,
         pair_counts: NDArray[np.int64] | None = None,
     ) -> None:
         self._columns, self._draws, self._pair_counts = columns, draws, pair_counts
         # The bootstrap draws segments, the same ones for all pairs that were judged on them.
-        universe = np.unique(np.concatenate(segments))
+        universe = np.unique(np.concatenate([pair.segments for pair in pairs]))
         self._universe = len(universe)
-        self._items = [np.searchsorted(universe, each) for each in segments]
-        self._sizes = np.concatenate([draws.sizes(len(each)) for each in segments])
+        self._items = [np.searchsorted(universe, pair.segments) for pair in pairs]
+        self._sizes = np.concatenate([draws.sizes(len(pair.segments)) for pair in pairs])
         self._tables = [
-            np.hstack([opinion[:, np.newaxis], *(column.rows[place] for column in columns)])
-            for place, opinion in enumerate(opinions)
+            np.hstack([pair.opinion[:, np.newaxis], *(column.rows[place] for column in columns)])
+            for place, pair in enumerate(pairs)
         ]
-        self.units = np.repeat(np.arange(len(segments)), [draws.units(len(each)) for each in segments])
+        self.units = np.repeat(np.arange(len(pairs)), [draws.units(len(pair.segments)) for pair in pairs])
         """For each unit the place of its pair."""
 
-    def slices(self) -> list[range]:
-        """Return the numbers of all draws in slices that depend on the data only."""
-        at_once = max(1, SLICE_BYTES // (8 * self._tables[0].shape[1] * max(1, len(self.units))))
-        every = range(self._draws.draws)
-        return [every[first : first + at_once] for first in range(0, len(every), at_once)]
-
-    def observe(self, part: range, threads: int | None = None) -> Observed:
-        """Return the units of some draws."""
+    def observe(self, part: range, threads: int | None = None) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+        """Return ``float64[draws, units]`` of opinions and, for each column, of differences of scores."""
         draws = replace(self._draws, threads=threads)
         sums = [
             draws.sums(table, stream=place, items=items, universe=self._universe, first=part.start, count=len(part))
@@ -162,85 +142,30 @@ class Tables:
             differences.append(column.differences(np.concatenate([each[..., start:end] for each in sums], axis=1)))
             start = end
         # One division of whole numbers: equal means are equal numbers, whatever the order of the ratings.
-        return Observed(np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences)
+        return np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences
 
-    def correlate(self, part: range, threads: int | None = None) -> Correlated:
-        """Return the coefficients of some draws."""
+    def correlate(self, part: range, threads: int | None = None) -> list[RankCorrelations]:
+        """Return the coefficients of some draws for each column; then those by ``pair_counts``, if any."""
         opinions, differences = self.observe(part, threads)
-        found = Correlated([_coefficients(each, opinions, None, threads) for each in differences], [])
+        correlated = partial(rank_correlations, mirrored=True, threads=threads)
+        found = [correlated(each, opinions) for each in differences]
         if self._pair_counts is not None:
             counts = self._pair_counts[part.start : part.stop][:, self.units]
-            found.weighted.extend(_coefficients(each, opinions, counts, threads) for each in differences)
+            found += [correlated(each, opinions, counts=counts) for each in differences]
         return found
 
-
-def _coefficients(
-    x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None, threads: int | None
-) -> RankCorrelations:
-    return rank_correlations(x, y, counts=counts, mirrored=True, threads=threads)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observer:
-    """Has units drawn and looked at.
-
-    Attributes
-    ----------
-    pairs
-        With their segments; every one has at least one unit.
-    threads
-        How many threads to use; no number depends on it.
-    """
-
-    pairs: Sequence[Pair]
-    threads: int | None
-
-    def tables(
-        self, columns: Sequence[Column], draws: UnitDraws, pair_counts: NDArray[np.int64] | None = None
-    ) -> Tables:
-        """Return what draws of all pairs are made from."""
-        segments, opinions = [pair.segments for pair in self.pairs], [pair.opinion for pair in self.pairs]
-        return Tables(segments, opinions, columns, draws, pair_counts)
-
-    def units(self, draws: UnitDraws) -> int:
-        """Return how many units all pairs have."""
-        return sum(draws.units(len(pair.segments)) for pair in self.pairs)
-
-    def coefficients(
-        self,
-        columns: Sequence[Column],
-        draws: UnitDraws,
-        pair_counts: NDArray[np.int64] | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[list[RankCorrelations], list[RankCorrelations]]:
-        """Return the coefficients of every column, and the same with pairs that enter several times or not at all.
-
-        Parameters
-        ----------
-        columns
-            The measures.
-        draws
-            How units are drawn.
-        pair_counts
-            ``int64[draws, pairs]``: how often each pair enters; without it the second list is empty.
-        progress
-            Told of draws times columns.
-        """
-        tables = self.tables(columns, draws, pair_counts)
-        slices = tables.slices()
-        workers = resolve_threads(self.threads, WORTH_THREADS)
-        inside = self.threads if len(slices) == 1 else 1
+    def coefficients(self, threads: int | None, progress: Progress | None = None) -> list[RankCorrelations]:
+        """Return what `correlate` does for all draws, in slices; progress is told of draws times columns."""
+        at_once = max(1, SLICE_BYTES // (8 * self._tables[0].shape[1] * max(1, len(self.units))))
+        every = range(self._draws.draws)
+        slices = [every[first : first + at_once] for first in range(0, len(every), at_once)]
+        inside = threads if len(slices) == 1 else 1
         parts = []
         # Threads share slices: most of the work is NumPy's, on one thread each.
-        with ThreadPoolExecutor(workers) as pool:
-            found = pool.map(lambda part: tables.correlate(part, inside), slices)
+        with ThreadPoolExecutor(resolve_threads(threads, WORTH_THREADS)) as pool:
+            found = pool.map(lambda part: self.correlate(part, inside), slices)
             for part in slices:
                 parts.append(next(found))
                 if progress is not None:
-                    progress(len(part) * len(columns))
-        return _joined([part.plain for part in parts]), _joined([part.weighted for part in parts])
-
-
-def _joined(slices: Sequence[Sequence[RankCorrelations]]) -> list[RankCorrelations]:
-    """Return the coefficients of each column from those of slices."""
-    return [RankCorrelations(*map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*slices, strict=True)]
+                    progress(len(part) * len(self._columns))
+        return [RankCorrelations(*map(np.concatenate, zip(*each, strict=True))) for each in zip(*parts, strict=True)]

@@ -61,11 +61,9 @@ class Scoring:
         mine = [pair.segments for pair in self.pairs if system in (pair.a, pair.b)]
         return np.unique(np.concatenate(mine)) if mine else np.zeros(0, dtype=np.int64)
 
-    def references(
-        self, condition: Condition, without: frozenset[int], system: int, segments: NDArray[np.int64]
-    ) -> References:
-        """Return what a system's outputs for some segments are held against."""
-        return self.library.chosen(condition, self.library.available(without, system), segments)
+    def judged(self, pair: Pair, system: int) -> NDArray[np.int64]:
+        """Return the segments to score for a side of a pair; unless outputs are pooled, those of all its pairs once."""
+        return pair.segments if self.library.pooled else self.segments_of(system)
 
     def column(self, name: str, metric: Metric, condition: Condition, progress: Progress | None = None) -> Column:
         """Score all pairs by a metric under a condition."""
@@ -77,32 +75,17 @@ class Scoring:
         if isinstance(matching, Matching):
             # Split into tokens once; parts of the references then come with theirs.
             self.library.references.kernel_texts(matching.tokenizer, matching.lowercase)
-        if self.library.pooled:
-            systems = {each for pair in self.pairs for each in (pair.a, pair.b)}
-            compared = [self._compared(metric, each) for each in sorted(systems)]
 
-            def both(pair: Pair) -> NDArray[np.float64]:
-                without = frozenset({pair.a, pair.b})
-                sides = (
-                    self._score(metric, condition, without, each, pair.segments, progress) for each in (pair.a, pair.b)
-                )
-                return np.hstack(list(sides))
+        def side(pair: Pair, system: int) -> NDArray[np.float64]:
+            segments = self.judged(pair, system)
+            rows = self._score(metric, condition, frozenset({pair.a, pair.b}), system, segments, progress)
+            return rows[np.searchsorted(segments, pair.segments)]
 
-            # Metrics that score every pair anew have threads of their own.
-            workers = 1 if None in compared else resolve_threads(self.threads, WORTH_THREADS)
-            with ThreadPoolExecutor(workers) as pool:
-                rows = list(pool.map(both, self.pairs))
-        else:
-            judged = {system: self.segments_of(system) for pair in self.pairs for system in (pair.a, pair.b)}
-            scored = {
-                system: self._score(metric, condition, frozenset(), system, segments, progress)
-                for system, segments in judged.items()
-            }
-
-            def side(system: int, pair: Pair) -> NDArray[np.float64]:
-                return scored[system][np.searchsorted(judged[system], pair.segments)]
-
-            rows = [np.hstack([side(pair.a, pair), side(pair.b, pair)]) for pair in self.pairs]
+        systems = sorted({each for pair in self.pairs for each in (pair.a, pair.b)})
+        # Metrics that score every pair anew have threads of their own.
+        alone = not self.library.pooled or None in [self._compared(metric, each) for each in systems]
+        with ThreadPoolExecutor(1 if alone else resolve_threads(self.threads, WORTH_THREADS)) as pool:
+            rows = list(pool.map(lambda pair: np.hstack([side(pair, pair.a), side(pair, pair.b)]), self.pairs))
         sign = 1.0 if metric.higher_is_better else -1.0
         return Column.of(Measure(metric=name, condition=str(condition)), metric.score, rows, sign)
 
@@ -110,9 +93,8 @@ class Scoring:
         """Return scores from elsewhere as a column."""
         rows = []
         for pair in self.pairs:
-            first, second = scores.table[pair.a, pair.segments], scores.table[pair.b, pair.segments]
-            ones = np.ones(len(pair.segments))
-            rows.append(np.stack([first, ones, second, ones], axis=1))
+            first, second = scores.table[[pair.a, pair.b]][:, pair.segments]
+            rows.append(np.stack([first, np.ones(len(first)), second, np.ones(len(second))], axis=1))
         return Column.of(Measure(metric=scores.name, condition=None), mean_score, rows, scores.sign)
 
     def corpus_scores(self, metric: Metric, condition: Condition) -> dict[int, float]:
