@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
@@ -58,25 +59,20 @@ class Shelf:
 
     def any_of(self, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return for each segment whether one of its references is kept."""
-        if len(self.offsets) == 1:
-            return np.zeros(0, dtype=bool)
         found: NDArray[np.bool_] = np.logical_or.reduceat(kept, self.offsets[:-1])
         return found
 
     def best(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the largest weight of each segment among those kept, −inf without one."""
-        if len(self.offsets) == 1:
-            return np.zeros(0)
         largest: NDArray[np.float64] = np.maximum.reduceat(np.where(kept, self.weights, -np.inf), self.offsets[:-1])
         return largest
 
     def first(self, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the first reference kept of each segment."""
+        places = np.flatnonzero(kept)
+        _, leading = np.unique(np.searchsorted(self.offsets, places, side="right"), return_index=True)
         chosen = np.zeros(len(kept), dtype=bool)
-        if len(self.offsets) > 1:
-            places = np.where(kept, np.arange(len(kept)), len(kept))
-            leading = np.minimum.reduceat(places, self.offsets[:-1])
-            chosen[leading[leading < len(kept)]] = True
+        chosen[places[leading]] = True
         return chosen
 
     def first_seed_or(self, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -136,25 +132,19 @@ class Condition:
 
     def choose(self, shelf: Shelf, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which of the available references count."""
-        if self.kind == "all":
-            return available
-        if self.kind == "given":
-            return available & ~shelf.pooled
+        if self.threshold is not None:
+            return (available & (shelf.weights >= self.threshold)) | self.fallbacks(shelf, available)
         if self.kind == "single":
             return shelf.first_seed_or(available)
-        return self._above(shelf, available) | self.fallbacks(shelf, available)
+        return available & ~shelf.pooled if self.kind == "given" else available
 
     def fallbacks(self, shelf: Shelf, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the references that count although they are below the threshold, as their segment has none above."""
         if self.threshold is None:
             return np.zeros(len(available), dtype=bool)
-        without = ~shelf.any_of(self._above(shelf, available))
+        without = ~shelf.any_of(available & (shelf.weights >= self.threshold))
         best = available & (shelf.weights == np.repeat(shelf.best(available), np.diff(shelf.offsets)))
         return shelf.first_seed_or(best & shelf.spread(without))
-
-    def _above(self, shelf: Shelf, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        reached: NDArray[np.bool_] = shelf.weights >= (-np.inf if self.threshold is None else self.threshold)
-        return available & reached
 
 
 CONDITIONS: Final = ("single", "w>=0.6", "all")
@@ -205,42 +195,34 @@ def usable_segments(
 ) -> list[NDArray[np.bool_]]:
     """Return for each pair the segments that every metric can score under every condition."""
     count = len(library.references)
-    unrated, unscored, worthless = (np.zeros(count, dtype=bool) for _ in range(3))
+    unrated, unscored, worthless = np.zeros((3, count), dtype=bool)
     masks = []
     for a, b in pairs:
         means_a, means_b = opinions.of_pair(a, b)
-        rated = np.zeros(count, dtype=bool)
+        rated, scored, positive = np.zeros(count, dtype=bool), *np.ones((2, count), dtype=bool)
         rated[list(means_a.keys() & means_b.keys())] = True
+        for scores in given:
+            scored &= np.isfinite(scores.table[[a, b]]).all(axis=0)
+        for system, condition in product((a, b), conditions):
+            positive &= library.positive(condition, library.available((a, b), system))
         if rated.any():  # a pair that nobody rated is left out as a whole
             unrated |= ~rated
-        scored = np.ones(count, dtype=bool)
-        for scores in given:
-            scored &= np.isfinite(scores.table[a]) & np.isfinite(scores.table[b])
         unscored |= rated & ~scored
-        positive = np.ones(count, dtype=bool)
-        for system in (a, b):
-            available = library.available((a, b), system)
-            for condition in conditions:
-                positive &= library.positive(condition, available)
         worthless |= rated & scored & ~positive
         masks.append(scored & positive)
-
-    def total(which: NDArray[np.bool_]) -> int:
-        return int(np.count_nonzero(which))
-
-    if total(unrated):
+    if unrated.any():
         notes.add(
-            f"{total(unrated):,} of {counted(count, 'segment')} lack a rating for a system of some pair "
+            f"{int(unrated.sum()):,} of {counted(count, 'segment')} lack a rating for a system of some pair "
             "and are left out there"
         )
-    if total(unscored):
+    if unscored.any():
         notes.warn(
-            f"{counted(total(unscored), 'segment')} without a score from {some(scores.name for scores in given)} "
+            f"{counted(int(unscored.sum()), 'segment')} without a score from {some(scores.name for scores in given)} "
             "for a system of some pair, left out there for every metric"
         )
-    if total(worthless):
+    if worthless.any():
         notes.warn(
-            f"{counted(total(worthless), 'segment')} without a reference of positive weight under some condition, "
+            f"{counted(int(worthless.sum()), 'segment')} without a reference of positive weight under some condition, "
             "left out of every metric and condition"
         )
     return masks
@@ -258,8 +240,8 @@ def tell_of_references(
     for condition in conditions:
         below = np.zeros(len(library.references), dtype=bool)
         for pair in pairs:
-            for system in (pair.a, pair.b):
-                available = library.available((pair.a, pair.b), system)
+            for system in pair.systems:
+                available = library.available(pair.systems, system)
                 below[pair.segments] |= shelf.any_of(condition.fallbacks(shelf, available))[pair.segments]
         if below.any():
             many = counted(int(np.count_nonzero(below)), "segment")

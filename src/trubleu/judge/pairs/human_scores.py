@@ -123,6 +123,11 @@ class Pair:
     rating_a: NDArray[np.float64]
     rating_b: NDArray[np.float64]
 
+    @property
+    def systems(self) -> tuple[int, int]:
+        """Both systems."""
+        return self.a, self.b
+
 
 def lay_out_pairs(
     opinions: Opinions, pairs: Sequence[tuple[int, int]], usable: Sequence[NDArray[np.bool_]]
@@ -159,18 +164,17 @@ def lay_out_pairs(
         # Scores with many digits, or many different numbers of raters: sums cannot be exact, only as fine as can be.
         common = 2 ** max(0, _EXACT.bit_length() - 1 - (-(-most // exact)).bit_length())
         whole = [[round(Fraction(each * common, exact)) for each in row] for row in whole]
-    laid_out = []
-    for (a, b), (segments, first, second), differences in zip(pairs, rated, whole, strict=True):
-        laid_out.append(
-            Pair(
-                a=a,
-                b=b,
-                segments=np.array(segments, dtype=np.int64),
-                opinion=np.array(differences, dtype=np.float64),
-                rating_a=np.array(first, dtype=np.float64),
-                rating_b=np.array(second, dtype=np.float64),
-            )
+    laid_out = [
+        Pair(
+            a=a,
+            b=b,
+            segments=np.array(segments, dtype=np.int64),
+            opinion=np.array(differences, dtype=np.float64),
+            rating_a=np.array(first, dtype=np.float64),
+            rating_b=np.array(second, dtype=np.float64),
         )
+        for (a, b), (segments, first, second), differences in zip(pairs, rated, whole, strict=True)
+    ]
     return laid_out, common
 
 

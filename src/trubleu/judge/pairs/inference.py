@@ -174,7 +174,7 @@ class _Chosen(Mapping[str, "References"]):
 
     def __init__(self, scoring: Scoring, pair: Pair, system: int, conditions: Sequence[Condition]) -> None:
         self._conditions = {str(condition): condition for condition in conditions}
-        available = partial(scoring.library.available, {pair.a, pair.b}, system)
+        available = partial(scoring.library.available, pair.systems, system)
         chosen = scoring.library.chosen
         self._made = cache(lambda name: chosen(self._conditions[name], available(), pair.segments))
 

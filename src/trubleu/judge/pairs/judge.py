@@ -251,7 +251,7 @@ class _Study:
     def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
         """Score every metric under every condition; metrics come first in the order of the columns."""
         pairs = self.scoring.pairs
-        count = sum(len(self.scoring.judged(pair, system)) for pair in pairs for system in (pair.a, pair.b))
+        count = sum(len(self.scoring.judged(pair, system)) for pair in pairs for system in pair.systems)
         advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
         found: dict[tuple[str, int], Column] = {}
         rows: list[SystemScoreRow] = []
@@ -275,7 +275,7 @@ class _Study:
 
     def _pair_counts(self, replicates: int) -> NDArray[np.int64] | None:
         """Return how often each pair enters where systems are drawn with replacement, too; None for two systems."""
-        systems = sorted({system for pair in self.scoring.pairs for system in (pair.a, pair.b)})
+        systems = sorted({system for pair in self.scoring.pairs for system in pair.systems})
         if len(systems) < 3:
             return None
         generator = np.random.default_rng([self.protocol.seed, len(systems)])

@@ -87,30 +87,25 @@ class Library:
         drop_equal
             Systems for which references equal to their output are left out.
         """
-        whole = references if weights is None else _with_outputs(references, systems, weights)
-        names = {f"system:{name}": place for place, name in enumerate(systems)}
-        owner = np.full(whole.count, NOBODY, dtype=np.int64)
-        if weights is not None and whole.origins is not None:
-            # Given references may say that they come from a system as well; those stay given.
-            joined = np.repeat(references.reference_counts(), whole.reference_counts()) <= _ranks(whole)
-            for place in np.flatnonzero(joined).tolist():
-                owner[place] = names[whole.origins[place] or ""]
+        owner = np.full(references.count, NOBODY)
+        if weights is not None:
+            references, owner = _with_outputs(references, systems, weights)
         kinds: dict[tuple[str, ...], int] = {}
         kind_of_text = np.fromiter(
-            (kinds.setdefault(sameness(text), len(kinds)) for text in whole.texts), np.int64, whole.count
+            (kinds.setdefault(sameness(text), len(kinds)) for text in references.texts), np.int64, references.count
         )
         output_kinds = np.array(
             [[kinds.get(sameness(text), NOBODY) for text in texts] for texts in systems.values()], dtype=np.int64
-        ).reshape(len(systems), len(whole))
-        origins = whole.origins or (None,) * whole.count
+        ).reshape(len(systems), len(references))
+        origins = references.origins or (None,) * references.count
         shelf = Shelf(
-            whole.offsets,
-            np.ones(whole.count) if whole.weights is None else whole.weights,
-            np.fromiter((origin == SEED_ORIGIN for origin in origins), bool, whole.count),
+            references.offsets,
+            np.ones(references.count) if references.weights is None else references.weights,
+            np.fromiter((origin == SEED_ORIGIN for origin in origins), bool, references.count),
             owner != NOBODY,
         )
         return cls(
-            references=whole,
+            references=references,
             owner=owner,
             kind_of_text=kind_of_text,
             output_kinds=output_kinds,
@@ -152,43 +147,32 @@ class Library:
         return self.references.take(segments, condition.choose(self.shelf, available))
 
 
-def _ranks(references: References) -> NDArray[np.int64]:
-    """Return the place of each reference within its segment."""
-    counts = references.reference_counts()
-    return np.arange(references.count) - np.repeat(references.offsets[:-1], counts)
-
-
 def _with_outputs(
     references: References, systems: Mapping[str, Sequence[str]], weights: Mapping[tuple[int, int], float]
-) -> References:
-    given_weights = np.ones(references.count) if references.weights is None else references.weights
-    origins = references.origins or (None,) * references.count
-    texts: list[str] = []
-    all_weights: list[float] = []
-    all_origins: list[str | None] = []
-    counts: list[int] = []
-    names = list(systems)
-    outputs = list(systems.values())
-    for segment in range(len(references)):
-        span = slice(int(references.offsets[segment]), int(references.offsets[segment + 1]))
-        before = len(texts)
-        texts += references.texts[span]
-        all_weights += given_weights[span].tolist()
-        all_origins += origins[span]
-        for place, name in enumerate(names):
-            weight = weights.get((place, segment))
-            if weight is not None:
-                texts.append(outputs[place][segment])
-                all_weights.append(weight)
-                all_origins.append(f"system:{name}")
-        counts.append(len(texts) - before)
-    return References(
-        texts,
-        np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
-        all_weights,
+) -> tuple[References, NDArray[np.int64]]:
+    """Return references with outputs behind the given ones of their segment, and whose output each is."""
+    added = sorted((segment, system) for system, segment in weights)
+    names, outputs = list(systems), list(systems.values())
+    given = np.ones(references.count) if references.weights is None else references.weights
+    segments = [
+        *np.repeat(np.arange(len(references)), references.reference_counts()).tolist(),
+        *(segment for segment, _ in added),
+    ]
+    order = np.argsort(segments, kind="stable")
+    texts = [*references.texts, *(outputs[system][segment] for segment, system in added)]
+    origins = [
+        *(references.origins or (None,) * references.count),
+        *(f"system:{names[system]}" for _, system in added),
+    ]
+    whole = References(
+        [texts[place] for place in order.tolist()],
+        np.concatenate(([0], np.cumsum(np.bincount(segments, minlength=len(references))))),
+        np.concatenate((given, [weights[system, segment] for segment, system in added]))[order],
         ids=references.ids,
-        origins=all_origins,
+        origins=[origins[place] for place in order.tolist()],
         messages=references.messages,
         contexts=references.contexts,
         source=references.source,
     )
+    owner = np.array([NOBODY] * references.count + [system for _, system in added], dtype=np.int64)
+    return whole, owner[order]

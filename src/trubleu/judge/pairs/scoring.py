@@ -58,7 +58,7 @@ class Scoring:
 
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""
-        mine = [pair.segments for pair in self.pairs if system in (pair.a, pair.b)]
+        mine = [pair.segments for pair in self.pairs if system in pair.systems]
         return np.unique(np.concatenate(mine)) if mine else np.zeros(0, dtype=np.int64)
 
     def judged(self, pair: Pair, system: int) -> NDArray[np.int64]:
@@ -78,10 +78,10 @@ class Scoring:
 
         def side(pair: Pair, system: int) -> NDArray[np.float64]:
             segments = self.judged(pair, system)
-            rows = self._score(metric, condition, frozenset({pair.a, pair.b}), system, segments, progress)
+            rows = self._score(metric, condition, frozenset(pair.systems), system, segments, progress)
             return rows[np.searchsorted(segments, pair.segments)]
 
-        systems = sorted({each for pair in self.pairs for each in (pair.a, pair.b)})
+        systems = sorted({each for pair in self.pairs for each in pair.systems})
         # Metrics that score every pair anew have threads of their own.
         alone = not self.library.pooled or None in [self._compared(metric, each) for each in systems]
         with ThreadPoolExecutor(1 if alone else resolve_threads(self.threads, WORTH_THREADS)) as pool:
@@ -93,7 +93,7 @@ class Scoring:
         """Return scores from elsewhere as a column."""
         rows = []
         for pair in self.pairs:
-            first, second = scores.table[[pair.a, pair.b]][:, pair.segments]
+            first, second = scores.table[list(pair.systems)][:, pair.segments]
             rows.append(np.stack([first, np.ones(len(first)), second, np.ones(len(second))], axis=1))
         return Column.of(Measure(metric=scores.name, condition=None), mean_score, rows, scores.sign)
 
