@@ -18,9 +18,8 @@ from trubleu.files.jsonl import parse_json
 from trubleu.files.writer import atomic_writer, new_folder
 from trubleu.progress import Progress, Steps, no_steps
 from trubleu.simulate import reader
-from trubleu.simulate.grammar import tokens
+from trubleu.simulate.grammar import Speaker, tokens
 from trubleu.simulate.reader import read
-from trubleu.simulate.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

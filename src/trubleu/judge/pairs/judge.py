@@ -11,27 +11,25 @@ import numpy as np
 from trubleu.errors import some
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.judge.given_scores import given_scores
-from trubleu.judge.pairs.conditions import (
-    CONDITIONS,
-    Condition,
+from trubleu.judge.pairs.human_scores import (
+    Opinions,
     check_given,
     large_enough,
-    parse_conditions,
+    lay_out_pairs,
+    parse_pairs,
     systems_named,
-    tell_of_references,
     usable_segments,
 )
-from trubleu.judge.pairs.human_scores import Opinions, lay_out_pairs, parse_pairs
-from trubleu.judge.pairs.inference import (
+from trubleu.judge.pairs.observations import (
     Replicates,
+    Tables,
     cloud_of,
     compare_measures,
     correlation_row,
     evidence_of,
     sweep_row,
 )
-from trubleu.judge.pairs.observations import Tables
-from trubleu.judge.pairs.reference_pool import Library
+from trubleu.judge.pairs.reference_pool import CONDITIONS, Condition, Library, parse_conditions, tell_of_references
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
 from trubleu.judge.pairs.scoring import Scoring
 from trubleu.judge.report import Notes

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.judge.given_scores import GivenScores
-    from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.human_scores import Pair
-    from trubleu.judge.pairs.reference_pool import Library
+    from trubleu.judge.pairs.reference_pool import Condition, Library
     from trubleu.metrics import Metric
     from trubleu.metrics.base import Compared
     from trubleu.progress import Progress

@@ -14,6 +14,7 @@ from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.judge.given_scores import given_scores
 from trubleu.judge.ratings.opinions import (
     IDENTICAL,
+    Judged,
     known_names,
     of_human,
     of_nobody,
@@ -33,7 +34,6 @@ from trubleu.judge.ratings.results import (
     VerdictRow,
     measure_title,
 )
-from trubleu.judge.ratings.scores import Judged
 from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
 from trubleu.progress import Steps, no_steps
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
@@ -62,9 +62,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores
-    from trubleu.judge.ratings.opinions import Known, OfficialScores, Opinions, Outputs
+    from trubleu.judge.ratings.opinions import Known, OfficialScores, Opinions, Outputs, Scored
     from trubleu.judge.ratings.results import Level
-    from trubleu.judge.ratings.scores import Scored
     from trubleu.metrics import Metric
     from trubleu.stats.metric_tests import Test
 
