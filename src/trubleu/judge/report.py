@@ -103,13 +103,9 @@ class RowsReport:
 
     def parts(self) -> dict[str, Sequence[Any]]:
         """Return all rows by what they are."""
-        return {name: self._rows(name) for name in self.kinds}
-
-    def _rows(self, name: str) -> Sequence[Any]:
-        if name == "notes":
-            return [NoteRow(note=note) for note in self.notes]
-        found = getattr(self, name)
-        return (found,) if name == "setting" else found
+        rows = {name: getattr(self, name) for name in self.kinds}
+        rows["notes"] = [NoteRow(note=note) for note in self.notes]
+        return {name: [each] if isinstance(each, Row) else each for name, each in rows.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""

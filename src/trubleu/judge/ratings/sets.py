@@ -131,11 +131,15 @@ class SetsReport(RowsReport):
         """Return one row."""
         return next(row for row in self.values if (row.set, row.level, row.metric) == (name, level, metric))
 
-    def _rows(self, name: str) -> Sequence[Any]:
-        if name == "settings":
-            return [each.setting for each in self.reports.values()]
-        rows = super(SetsReport, self)._rows(name)  # a class with slots is another one than super() alone knows
-        return [NoteRow(note=self.verdict), *rows] if name == "notes" else rows
+    def parts(self) -> dict[str, Sequence[Any]]:
+        """Return all rows by what they are; the verdict is the first note."""
+        rows = RowsReport.parts(self)
+        return {**rows, "notes": [NoteRow(note=self.verdict), *rows["notes"]]}
+
+    @property
+    def settings(self) -> tuple[RatingsSetting, ...]:
+        """How each set was judged."""
+        return tuple(each.setting for each in self.reports.values())
 
     def _repr_html_(self) -> str:
         from trubleu.render.judge_sets import render_sets
@@ -172,20 +176,10 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
             top = rows[0].value if rows else None
             if top is None:
                 continue
-            values += [
-                SetValueRow(
-                    set=name,
-                    level=level,
-                    measure=row.measure,
-                    metric=row.metric,
-                    value=row.value,
-                    low=row.low,
-                    high=row.high,
-                    regret=None if row.value is None else top - row.value,
-                    not_worse=bool(row.not_worse),
-                )
-                for row in rows
-            ]
+            for row in rows:
+                about = {name: getattr(row, name) for name in ("level", "measure", "metric", "value", "low", "high")}
+                regret = None if row.value is None else top - row.value
+                values.append(SetValueRow(set=name, **about, regret=regret, not_worse=bool(row.not_worse)))
     if not values:
         raise DataError("no metric has a value on any of the sets; look at them one by one with trubleu judge ratings")
     defined = {row.metric for row in values if row.value is not None}
@@ -204,38 +198,40 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
 
 
 def _regret(metric: str, values: Sequence[SetValueRow]) -> RegretRow:
-    rows = [row for row in values if row.metric == metric and row.regret is not None]
-    worst = max(rows, key=lambda row: row.regret or 0.0)
+    regrets = {row: row.regret for row in values if row.metric == metric and row.regret is not None}
+    worst = max(regrets, key=lambda row: regrets[row])
     return RegretRow(
         metric=metric,
-        mean=sum(row.regret or 0.0 for row in rows) / len(rows),
-        worst=worst.regret or 0.0,
+        mean=sum(regrets.values()) / len(regrets),
+        worst=regrets[worst],
         where=f"{worst.set}, {worst.level}",
-        best=sum(row.regret == 0.0 for row in rows),
-        not_worse=sum(row.not_worse for row in rows),
-        columns=len(rows),
+        best=sum(regret == 0.0 for regret in regrets.values()),
+        not_worse=sum(row.not_worse for row in regrets),
+        columns=len(regrets),
     )
 
 
 def _averages(reports: Mapping[str, RatingsReport], values: Sequence[SetValueRow]) -> Iterator[AverageRow]:
     """Yield the mean of each measure and metric over the sets that have a value, where there are several sets."""
-    found: dict[tuple[Level, str, str], list[SetValueRow]] = {}
+    found: dict[tuple[Level, str, str], dict[str, float]] = {}
+    sets: dict[tuple[Level, str], set[str]] = {}
     for row in values:
+        sets.setdefault((row.level, row.measure), set()).add(row.set)
         if row.value is not None:
-            found.setdefault((row.level, row.measure, row.metric), []).append(row)
-    for (level, measure, metric), rows in found.items():
-        if len({row.set for row in values if (row.level, row.measure) == (level, measure)}) < 2:
+            found.setdefault((row.level, row.measure, row.metric), {})[row.set] = row.value
+    for (level, measure, metric), by_set in found.items():
+        if len(sets[level, measure]) < 2:
             continue
-        drawn = [reports[row.set].replicates.get((level, metric)) for row in rows]
+        drawn = [reports[name].replicates.get((level, metric)) for name in by_set]
         # Sets of the same size have the same draws, which must not go together.
         shuffled = [
             np.random.default_rng(place).permutation(each) for place, each in enumerate(drawn) if each is not None
         ]
-        whole = len(shuffled) == len(rows) and len({len(each) for each in shuffled}) == 1
+        whole = len(shuffled) == len(drawn) and len({len(each) for each in shuffled}) == 1
         means = np.mean(shuffled, axis=0) if whole else None
-        low, high, _ = ends_of(means, reports[rows[0].set].setting.confidence)
-        value = sum(row.value or 0.0 for row in rows) / len(rows)
-        yield AverageRow(level=level, measure=measure, metric=metric, value=value, low=low, high=high, sets=len(rows))
+        low, high, _ = ends_of(means, reports[next(iter(by_set))].setting.confidence)
+        value = sum(by_set.values()) / len(by_set)
+        yield AverageRow(level=level, measure=measure, metric=metric, value=value, low=low, high=high, sets=len(drawn))
 
 
 def _verdict(regrets: Sequence[RegretRow], sets: int) -> str:
