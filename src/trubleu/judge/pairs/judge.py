@@ -251,36 +251,33 @@ class _Study:
         pairs = self.scoring.pairs
         count = sum(len(self.scoring.judged(pair, system)) for pair in pairs for system in pair.systems)
         advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
-        found: dict[tuple[str, int], Column] = {}
-        rows: list[SystemScoreRow] = []
-        for place, condition in enumerate(self.conditions):
+        columns = []
+        scores: dict[Measure, Mapping[int, float]] = {}
+        for condition in self.conditions:
             for name, metric in self.metrics.items():
-                found[name, place] = self.scoring.column(name, metric, condition, advance)
-                rows += self._system_scores(name, str(condition), self.scoring.corpus_scores(metric, condition))
-        columns = [found[name, place] for name in self.metrics for place in range(len(self.conditions))]
+                columns.append(self.scoring.column(name, metric, condition, advance))
+                scores[columns[-1].measure] = self.scoring.corpus_scores(metric, condition)
+        columns.sort(key=lambda column: list(self.metrics).index(column.measure.metric))
         for given in self.given:
             columns.append(self.scoring.given_column(given))
             judged = [given.table[system, self.scoring.segments_of(system)] for system in range(len(self.names))]
             means = {system: float(values.mean()) for system, values in enumerate(judged) if len(values)}
-            rows += self._system_scores(given.name, None, means)
-        return columns, rows
-
-    def _system_scores(self, name: str, condition: str | None, scores: Mapping[int, float]) -> list[SystemScoreRow]:
-        return [
-            SystemScoreRow(system=system, metric=name, condition=condition, score=scores.get(place))
-            for place, system in enumerate(self.names)
+            scores[columns[-1].measure] = means
+        return columns, [
+            SystemScoreRow(system=name, metric=measure.metric, condition=measure.condition, score=found.get(system))
+            for measure, found in scores.items()
+            for system, name in enumerate(self.names)
         ]
 
     def _pair_counts(self, replicates: int) -> NDArray[np.int64] | None:
         """Return how often each pair enters where systems are drawn with replacement, too; None for two systems."""
-        systems = sorted({system for pair in self.scoring.pairs for system in pair.systems})
+        systems = self.scoring.systems
         if len(systems) < 3:
             return None
         generator = np.random.default_rng([self.protocol.seed, len(systems)])
         drawn = generator.multinomial(len(systems), np.full(len(systems), 1 / len(systems)), size=replicates)
-        firsts = [systems.index(pair.a) for pair in self.scoring.pairs]
-        seconds = [systems.index(pair.b) for pair in self.scoring.pairs]
-        counts: NDArray[np.int64] = drawn[:, firsts] * drawn[:, seconds]
+        sides = [[systems.index(system) for system in pair.systems] for pair in self.scoring.pairs]
+        counts: NDArray[np.int64] = drawn[:, sides].prod(axis=2)
         return counts
 
     def _signature(self, measure: Measure) -> str:

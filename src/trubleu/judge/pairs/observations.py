@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -94,11 +94,7 @@ class Column:
     def settled(self) -> Column:
         """Return a column whose rows are the differences themselves, for units of one segment."""
         rows = [np.stack([self.differences(rows), np.zeros(len(rows))], axis=1) for rows in self.rows]
-        return replace(self, score=_first_column, sign=1.0, rows=rows, grain=0.0)
-
-
-def _first_column(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    return sums[..., 0]
+        return replace(self, score=lambda sums: sums[..., 0], sign=1.0, rows=rows, grain=0.0)
 
 
 class Tables:
@@ -181,8 +177,6 @@ class Tables:
 
 NAMES: Final = ("spearman", "kendall")
 
-_Ends: TypeAlias = tuple[float | None, float | None]
-
 
 class Replicates(NamedTuple):
     """The coefficients of one measure in all draws and in all bootstrap replicates."""
@@ -220,18 +214,19 @@ def correlation_row(replicates: Replicates, unit: int, units: int, confidence: f
     """Return the row of one measure."""
     values = _coefficients(replicates, unit, units, confidence)
     for name in NAMES:
-        mean = values[name]
-        systems: _Ends = (None, None)
-        fisher, fieller = systems, systems
+        mean, over_systems = values[name], replicates.over_systems
+        ends: dict[str, tuple[float | None, float | None]] = dict.fromkeys(
+            ("systems", "fisher", "fieller"), (None, None)
+        )
         if mean is not None:
-            if replicates.over_systems is not None:
-                systems = ends_of(getattr(replicates.over_systems, name), confidence)[:2]
+            if over_systems is not None:
+                ends["systems"] = ends_of(getattr(over_systems, name), confidence)[:2]
             if 2 * units > 3:
-                fisher = fisher_interval(mean, 2 * units, confidence)
+                ends["fisher"] = fisher_interval(mean, 2 * units, confidence)
             if units > 4:
-                fieller = fieller_interval(mean, units, kind=name, confidence=confidence)
-        for kind, ends in (("systems", systems), ("fisher", fisher), ("fieller", fieller)):
-            values[f"{name}_{kind}_low"], values[f"{name}_{kind}_high"] = ends
+                ends["fieller"] = fieller_interval(mean, units, kind=name, confidence=confidence)
+        for kind, (low, high) in ends.items():
+            values |= {f"{name}_{kind}_low": low, f"{name}_{kind}_high": high}
     return CorrelationRow(undefined=replicates.undefined, signature=signature, **values)
 
 
@@ -252,10 +247,23 @@ def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[
     their mean is 0 they stand for chance: p is the share of them at least as large as the observed difference, the
     observed one counted in.
     """
-    pairs = list(_comparable(measures))
-    found: list[dict[str, Any]] = [{} for _ in pairs]
+    pairs = [
+        (x, y)
+        for x, y in combinations(measures, 2)
+        if x.measure.metric == y.measure.metric or len({x.measure.condition, y.measure.condition} - {None}) < 2
+    ]
+    rows: list[dict[str, Any]] = [
+        {
+            "metric_x": x.measure.metric,
+            "condition_x": x.measure.condition,
+            "metric_y": y.measure.metric,
+            "condition_y": y.measure.condition,
+        }
+        for x, y in pairs
+    ]
     for name in NAMES:
-        for values, (x, y) in zip(found, pairs, strict=True):
+        p_values = []
+        for row, (x, y) in zip(rows, pairs, strict=True):
             first, second = x.mean(name), y.mean(name)
             difference = low = high = p = None
             if first is not None and second is not None:
@@ -263,34 +271,12 @@ def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[
                 replicates = getattr(x.over_segments, name) - getattr(y.over_segments, name)
                 low, high, _ = ends_of(replicates, confidence)
                 p = None if low is None else centred_p(replicates, difference)
-            values |= {
-                f"{name}_difference": difference,
-                f"{name}_difference_low": low,
-                f"{name}_difference_high": high,
-                f"{name}_p": p,
-            }
-        for values, p_holm in zip(found, corrected([values[f"{name}_p"] for values in found]), strict=True):
-            values[f"{name}_p_holm"] = p_holm
-    return [
-        ComparisonRow(
-            metric_x=x.measure.metric,
-            condition_x=x.measure.condition,
-            metric_y=y.measure.metric,
-            condition_y=y.measure.condition,
-            **values,
-        )
-        for (x, y), values in zip(pairs, found, strict=True)
-    ]
-
-
-def _comparable(measures: Sequence[Replicates]) -> Iterator[tuple[Replicates, Replicates]]:
-    for x, y in combinations(measures, 2):
-        same_condition = x.measure.condition == y.measure.condition or None in (
-            x.measure.condition,
-            y.measure.condition,
-        )
-        if same_condition or x.measure.metric == y.measure.metric:
-            yield x, y
+            values = {"difference": difference, "difference_low": low, "difference_high": high, "p": p}
+            row |= {f"{name}_{what}": value for what, value in values.items()}
+            p_values.append(p)
+        for row, p_holm in zip(rows, corrected(p_values), strict=True):
+            row[f"{name}_p_holm"] = p_holm
+    return [ComparisonRow(**row) for row in rows]
 
 
 def cloud_of(scoring: Scoring, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:

@@ -55,6 +55,11 @@ class Scoring:
     _rows: dict[tuple[tuple[Condition, object], Metric, int], NDArray[np.float64]] = field(default_factory=dict)
     _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
+    @property
+    def systems(self) -> list[int]:
+        """The systems that are judged in any pair."""
+        return sorted({system for pair in self.pairs for system in pair.systems})
+
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""
         mine = [pair.segments for pair in self.pairs if system in pair.systems]
@@ -80,9 +85,8 @@ class Scoring:
             rows = self._score(metric, condition, frozenset(pair.systems), system, segments, progress)
             return rows[np.searchsorted(segments, pair.segments)]
 
-        systems = sorted({each for pair in self.pairs for each in pair.systems})
         # Metrics that score every pair anew have threads of their own.
-        alone = not self.library.pooled or None in [self._compared(metric, each) for each in systems]
+        alone = not self.library.pooled or None in [self._compared(metric, each) for each in self.systems]
         with ThreadPoolExecutor(1 if alone else resolve_threads(self.threads, WORTH_THREADS)) as pool:
             rows = list(pool.map(lambda pair: np.hstack([side(pair, pair.a), side(pair, pair.b)]), self.pairs))
         sign = 1.0 if metric.higher_is_better else -1.0
@@ -121,35 +125,23 @@ class Scoring:
         mine = key, metric, system
         if mine not in self._rows:
             compared = self._compared(metric, system) if self.library.pooled else None
-            if compared is None:
-                self._rows[mine] = self._scored(metric, chosen, key, system, segments, progress)
+            if compared is not None:
+                self._rows[mine] = compared.rows(chosen)[segments]
+            else:
+                if key not in self._kept:
+                    self._kept[key] = self.library.references.take(segments, chosen)
+                references = self._kept[key]
+                if not self.library.pooled:
+                    prepare_for(references, [metric], len(self.outputs))
+                elif metric.learns:  # what it counted would stay with them, for every pair
+                    references = references.take(np.arange(len(references)))
+                texts = [self.outputs[system][segment] for segment in segments.tolist()]
+                learned = self._learned(metric, condition, chosen)
+                self._rows[mine] = learned.statistics(texts, references, threads=self.threads, progress=progress)
                 return self._rows[mine]
-            self._rows[mine] = compared.rows(chosen)[segments]
         if progress is not None:
             progress(len(segments))
         return self._rows[mine]
-
-    def _scored(
-        self,
-        metric: Metric,
-        chosen: NDArray[np.bool_],
-        key: tuple[Condition, object],
-        system: int,
-        segments: NDArray[np.int64],
-        progress: Progress | None,
-    ) -> NDArray[np.float64]:
-        """Score a system's outputs against references of their own."""
-        if key not in self._kept:
-            self._kept[key] = self.library.references.take(segments, chosen)
-        references = self._kept[key]
-        outputs = self.outputs[system]
-        learned = self._learned(metric, key[0], chosen)
-        if not self.library.pooled:
-            prepare_for(references, [metric], len(self.outputs))
-        elif metric.learns:  # what it counted would stay with them, for every pair
-            references = references.take(np.arange(len(references)))
-        texts = [outputs[segment] for segment in segments.tolist()]
-        return learned.statistics(texts, references, threads=self.threads, progress=progress)
 
     def _compared(self, metric: Metric, system: int) -> Compared | None:
         """Return a system's outputs compared with all references; kept with these, for all pairs and conditions."""
