@@ -185,7 +185,14 @@ def judge_ratings(
     known = known_names(outputs, references, opinions, human, scores, frozenset(without))
     if references is not None and references.weighted():
         outputs, references, known = with_good_references(outputs, references, known, notes)
-    found = _opinions(opinions, human, known, notes, outputs, identical)
+    if isinstance(opinions, Rankings):
+        found = of_rankings(opinions, known, notes, outputs, identical)
+    elif identical != "expanded":
+        raise UsageError(f"identical={identical} is about rankings, and there are none; leave it out")
+    elif opinions is None and human is None:
+        raise UsageError("there is nothing to judge by; give ratings, rankings or official scores")
+    else:
+        found = of_nobody() if opinions is None else of_ratings(opinions, known, notes)
     official = None if human is None else of_human(human, known, notes)
     judged = Judged(outputs=outputs, references=references, opinions=found, official=official, threads=threads)
     scored = judged.computed(metrics, steps)
@@ -253,23 +260,6 @@ def judge_ratings(
         notes=notes.all(),
         replicates=replicates,
     )
-
-
-def _opinions(
-    opinions: Ratings | Rankings | None,
-    human: Mapping[str, float] | None,
-    known: Known,
-    notes: Notes,
-    outputs: Outputs,
-    identical: str,
-) -> Opinions:
-    if isinstance(opinions, Rankings):
-        return of_rankings(opinions, known, notes, outputs, identical)
-    if identical != "expanded":
-        raise UsageError(f"identical={identical} is about rankings, and there are none; leave it out")
-    if opinions is None and human is None:
-        raise UsageError("there is nothing to judge by; give ratings, rankings or official scores")
-    return of_nobody() if opinions is None else of_ratings(opinions, known, notes)
 
 
 def _rating_errors(
@@ -401,21 +391,19 @@ class _Compared:
         """The rows of the headline by metric."""
 
     def others(self) -> list[MeasureRow]:
-        """Return the rows of all other measures of the level."""
-        fitting = [each for each in self._fitting() if each != self.headline]
-        return [row for measure in fitting for row in self._measured(measure)]
-
-    def _fitting(self) -> list[str]:
-        """Return the measures of the level that the data allow."""
+        """Return the rows of all other measures of the level that the data allow."""
         if self.level == "system":
-            return [each for each in SYSTEM_MEASURES if not (self.of_corpora and each == SOFT)]
-        fitting = [*PAIR_MEASURES] if len(self.evaluation.pairs) else []
-        if (people := self.evaluation.people) is not None:
-            by_item, by_system = (np.isfinite(people).sum(axis=axis).max() > 1 for axis in (0, 1))
-            # By system, one system is the same as pooled.
-            for grouping, able in (("pooled", True), ("item", by_item), ("system", by_system and len(people) > 1)):
-                fitting += [each for each in SEGMENT_MEASURES if able and each.endswith(f"-{grouping}")]
-        return [each for each in SEGMENT_MEASURES if each in fitting]
+            fitting = [each for each in SYSTEM_MEASURES if not (self.of_corpora and each == SOFT)]
+        else:
+            endings = []
+            if (people := self.evaluation.people) is not None:
+                by_item, by_system = (np.isfinite(people).sum(axis=axis).max() > 1 for axis in (0, 1))
+                # By system, one system is the same as pooled.
+                able = {"pooled": True, "item": by_item, "system": by_system and len(people) > 1}
+                endings = [f"-{grouping}" for grouping in able if able[grouping]]
+            of_pairs = PAIR_MEASURES if len(self.evaluation.pairs) else ()
+            fitting = [each for each in SEGMENT_MEASURES if each in of_pairs or each.endswith(tuple(endings))]
+        return [row for measure in fitting if measure != self.headline for row in self._measured(measure)]
 
     def _measured(self, measure: str) -> list[MeasureRow]:
         found = self.evaluation.values(self.level, measure)

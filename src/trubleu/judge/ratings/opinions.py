@@ -103,25 +103,23 @@ def known_names(
     without: frozenset[str],
 ) -> Known:
     """Return the names of all systems and items: those of the outputs, or if there are none those that people saw."""
-    systems: Sequence[str]
-    items: Sequence[str]
-    if opinions is None:
-        systems, items = tuple(human or ()), tuple(dict.fromkeys(name for each in scores for name in each.segments()))
-    elif isinstance(opinions, Ratings):
+    systems: Sequence[str] = tuple(human or ())
+    items: Sequence[str] = [name for each in scores for name in each.segments()]
+    if isinstance(opinions, Ratings):
         systems, items = opinions.systems(), opinions.items()
-    else:
+    elif opinions is not None:
         systems, items = opinions.systems, opinions.segments
     names = dict.fromkeys((*outputs, *systems))
     if outputs:
         if references is None:
             raise UsageError("outputs need references to be scored against; give --refs FILE, or only --scores FILE")
-        systems, items = tuple(outputs), tuple(references.ids)
+        systems, items = tuple(outputs), references.ids
     if unknown := sorted(without.difference(names)):
         raise UsageError(f"there is no system {unknown[0]!r} to leave out; {nearest(unknown[0], names)}")
     kept = tuple(name for name in systems if name not in without)
     if not kept:
         raise UsageError("no system is left to judge by; leave fewer out")
-    return Known(kept, tuple(items), without)
+    return Known(kept, tuple(dict.fromkeys(items)), without)
 
 
 def with_good_references(
@@ -291,15 +289,16 @@ def _rated_only(
     ranked: NDArray[np.int64] | None = None,
 ) -> Opinions:
     """Return opinions without the systems and items that nobody looked at."""
-    rows, columns = (np.logical_or.reduce(rated, axis=axis) for axis in (1, 0))
+    rows, columns = (np.flatnonzero(np.logical_or.reduce(rated, axis=axis)) for axis in (1, 0))
     if ranked is not None:
-        row, column = np.cumsum(rows) - 1, np.cumsum(columns) - 1
-        ranked = np.stack([column[ranked[0]], row[ranked[1]], row[ranked[2]], ranked[3]])
+        item, first, second, better = ranked
+        sides = np.searchsorted(rows, [first, second])
+        ranked = np.stack([np.searchsorted(columns, item), *sides, better])
     return Opinions(
-        systems=tuple(compress(known.systems, rows.tolist())),
-        items=tuple(compress(known.items, columns.tolist())),
-        rows=np.flatnonzero(rows),
-        columns=np.flatnonzero(columns),
+        systems=tuple(known.systems[row] for row in rows.tolist()),
+        items=tuple(known.items[column] for column in columns.tolist()),
+        rows=rows,
+        columns=columns,
         people=None if people is None else people[rows][:, columns],
         ranked=ranked,
         rated=rated[rows][:, columns],
@@ -395,17 +394,17 @@ class Judged:
             raise UsageError(f"{some(metrics)} cannot be computed without references; give --refs FILE")
         columns = references.positions()
         places = np.array([columns[item] for item in opinions.items], dtype=np.int64)
-        whole = np.arange(len(references))
         rated = dict(zip(opinions.systems, (places[row] for row in opinions.rated), strict=True))
-        scored = {**rated, **dict.fromkeys(official.systems if official is not None else (), whole)}
+        corpora = official.systems if official is not None else ()
+        scored = {**rated, **dict.fromkeys(corpora, np.arange(len(references)))}
         advance = steps("score", len(metrics) * sum(map(len, scored.values())))
         parts = {}
         for system, own in scored.items():
             texts = self.outputs[system]
             if lacking := [references.ids[place] for place in own.tolist() if texts[place] is None]:
-                why, instead = (
-                    ("somebody rated", "rating") if own is not whole else ("is part of the corpus", "official score")
-                )
+                why, instead = "somebody rated", "rating"
+                if system in corpora:
+                    why, instead = "is part of the corpus", "official score"
                 raise DataError(
                     f"{system} has no output for {some(lacking, 3)}, which {why}; add the output, "
                     f"or leave out the {instead}"
@@ -420,13 +419,11 @@ class Judged:
             table = np.full(opinions.rated.shape, np.nan)
             statistics = {}
             for system, (part, texts) in parts.items():
-                rows = learned.statistics(texts, part, threads=self.threads)
+                rows = statistics[system] = learned.statistics(texts, part, threads=self.threads)
                 if system in rated:
                     own = rated[system] if part is references else slice(None)
                     row = opinions.systems.index(system)
                     table[row, opinions.rated[row]] = learned.segment_scores(rows, part)[own]
-                if official is not None and system in official.systems:
-                    statistics[system] = rows
                 advance(len(texts))
             if (skipped := int((opinions.rated & np.isnan(table)).sum())) > 0:
                 raise DataError(
@@ -434,9 +431,9 @@ class Judged:
                     "leave the metric or those segments out"
                 )
             sign = 1.0 if metric.higher_is_better else -1.0
-            corpora = [statistics[system] for system in official.systems] if official is not None else ()
+            of_corpora = [statistics[system] for system in corpora]
             signature = str(metric.signature(references))
-            found.append(Scored(name, _settled(sign * table), signature, sign, corpora, learned.score))
+            found.append(Scored(name, _settled(sign * table), signature, sign, of_corpora, learned.score))
         return found
 
     def read(self, scores: Sequence[GivenScores], notes: Notes) -> Iterator[Scored]:
