@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,13 +21,11 @@ from trubleu.metrics.matching import Matching
 from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
-from trubleu.stats import SampleBuilder, bootstrap_interval, compare
+from trubleu.stats import PartialBuilder, SampleBuilder, bootstrap_interval, compare
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences
     from trubleu.metrics.base import Metric
@@ -43,14 +41,7 @@ Sink = Callable[[Sequence[str], Mapping[tuple[str, str], Sequence[float]]], obje
 """Receives segment ids, and the scores by metric and system; NaN for a skipped segment."""
 
 
-class Builder(Protocol):
-    """Collects rows of statistics: `trubleu.stats.SampleBuilder` or `PartialBuilder`."""
-
-    def add(self, rows: NDArray[np.float64]) -> None:
-        """Add rows."""
-
-
-SomeBuilder = TypeVar("SomeBuilder", bound=Builder)
+SomeBuilder = TypeVar("SomeBuilder", bound=SampleBuilder | PartialBuilder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,13 +236,11 @@ class ScoreReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values for JSON."""
-        parts: dict[str, Sequence[Any]] = {
-            "scores": self.scores,
-            "tests": self.tests,
-            "segments": self.segments,
-            "left_out": self.left_out,
+        rows = {
+            name: [asdict(row) for row in getattr(self, name)]
+            for name in ("scores", "tests", "segments", "left_out")
+            if getattr(self, name) or name == "scores"
         }
-        rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
         for row in () if self.of_raters else rows["scores"]:
             del row["ratings_share"]
         notes = {"notes": [{"note": note} for note in self.notes]} if self.notes else {}
@@ -330,9 +319,20 @@ def score_systems(
             what = f"all outputs of {name} are empty; check the file, or what the system wrote"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
     warn_unweighted(metrics, weighted=whole_references(references).weighted())
-    effects = None
+    effects: dict[tuple[str, str], RatingEffects] | None = None
     if sampling is not None and sampling.ratings:
-        effects = _all_rating_effects(systems, references, metrics, sampling.seed, threads, steps)
+        whole = whole_references(references)
+        known_errors(whole)
+        passes = 2 + 2 * int(whole.reference_counts().max(initial=0)) + DRAWS
+        weighing = sum(metric.uses_weights for metric in metrics.values())
+        advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
+        effects = {
+            (system, name): rating_effects(
+                metric, outputs, references, seed=sampling.seed, threads=threads, progress=advance
+            )
+            for name, metric in metrics.items()
+            for system, outputs in systems.items()
+        }
     return score_parts(
         [(references, systems)],
         tuple(systems),
@@ -348,26 +348,6 @@ def score_systems(
 
 Effects: TypeAlias = "Mapping[tuple[str, str], RatingEffects]"
 """By system and metric: the effects of rating errors on the score."""
-
-
-def _all_rating_effects(
-    systems: Mapping[str, Sequence[str]],
-    references: References | PreparedReferences,
-    metrics: Mapping[str, Metric],
-    seed: int,
-    threads: int | None,
-    steps: Steps,
-) -> Effects:
-    whole = whole_references(references)
-    known_errors(whole)
-    passes = 2 + 2 * int(whole.reference_counts().max(initial=0)) + DRAWS
-    weighing = sum(metric.uses_weights for metric in metrics.values())
-    advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
-    return {
-        (system, name): rating_effects(metric, outputs, references, seed=seed, threads=threads, progress=advance)
-        for name, metric in metrics.items()
-        for system, outputs in systems.items()
-    }
 
 
 def score_parts(

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -124,11 +124,9 @@ _CONTRACTED: Final = {short: full.split() for full, short in reversed(PHRASES.co
 _STEEPNESS: Final = 0.3  # of the frequencies of sentences, in file order
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A slot in a sentence: its letter, the kind of concept it takes and which form of it."""
+class Slot(NamedTuple):
+    """A slot in a sentence: the kind of concept it takes and which form of it."""
 
-    letter: str
     kind: Kind
     form: int
 
@@ -156,16 +154,6 @@ class Sentence:
     act: str
     cues: tuple[tuple[str, ...], ...]
     labels: tuple[str, ...]
-
-    @property
-    def topical(self) -> bool:
-        """Whether it belongs to a topic."""
-        return any(slot.letter in TOPICAL for slot in self.slots)
-
-    @property
-    def refers(self) -> bool:
-        """Whether one of its words may refer to something mentioned before."""
-        return not PHRASES.referring.isdisjoint(self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,12 +287,8 @@ def _by_focus(act: str, lines: Iterable[str]) -> dict[Kind | None, Choice]:
     sorts: dict[Kind | None, list[str]] = {"thing": [], "doing": [], None: []}
     for line in lines:
         letters = set(re.findall(r"\{(.)\}", line))
-        if letters.isdisjoint(TOPICAL):
-            sorts[None].append(line)
-        elif letters & set(DOING):
-            sorts["doing"].append(line)
-        else:
-            sorts["thing"].append(line)
+        focus: Kind | None = "doing" if letters & set(DOING) else "thing" if letters & TOPICAL else None
+        sorts[focus].append(line)
     return {focus: _choice(act, some or list(lines)) for focus, some in sorts.items()}
 
 
@@ -332,7 +316,7 @@ def _written(line: str) -> Iterator[str]:
 
 def _sentence(act: str, line: str) -> Sentence:
     letters = re.findall(r"\{(.)\}", line)
-    slots = tuple(Slot(letter, _KINDS[letter], max(0, DOING.find(letter))) for letter in letters)
+    slots = tuple(Slot(_KINDS[letter], max(0, DOING.find(letter))) for letter in letters)
     cues = tuple(tuple(tokens(cue)) for cue in re.findall(r"\[([^]]*)\]", line))
     plain = re.sub(r"[\[\]]", "", line)
     labels: list[str] = []
