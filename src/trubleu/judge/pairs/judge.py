@@ -11,27 +11,9 @@ import numpy as np
 from trubleu.errors import some
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.judge.given_scores import given_scores
-from trubleu.judge.pairs.human_scores import (
-    Opinions,
-    check_given,
-    large_enough,
-    lay_out_pairs,
-    parse_pairs,
-    systems_named,
-    usable_segments,
-)
-from trubleu.judge.pairs.observations import (
-    Replicates,
-    Tables,
-    cloud_of,
-    compare_measures,
-    correlation_row,
-    evidence_of,
-    sweep_row,
-)
+from trubleu.judge.pairs import human_scores, observations
 from trubleu.judge.pairs.reference_pool import CONDITIONS, Condition, Library, parse_conditions, tell_of_references
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
-from trubleu.judge.pairs.scoring import Scoring
 from trubleu.judge.report import Notes
 from trubleu.progress import no_steps
 from trubleu.signature import make_signature
@@ -44,7 +26,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import Ratings, References, SegmentScores
     from trubleu.judge.given_scores import GivenScores
-    from trubleu.judge.pairs.observations import Column
+    from trubleu.judge.pairs.observations import Column, Replicates
     from trubleu.judge.pairs.results import Measure, SweepName, SweepRow
     from trubleu.metrics import Metric
     from trubleu.progress import Progress, Steps
@@ -138,25 +120,25 @@ def judge_pairs(
     protocol = protocol or Protocol()
     names = list(systems)
     chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
-    wanted = parse_pairs(pairs, names)
-    dropping = systems_named(drop_equal, names)
+    wanted = human_scores.parse_pairs(pairs, names)
+    dropping = human_scores.systems_named(drop_equal, names)
     held = HeldWarnings()
     try:
         with held.of_part():
             notes = Notes()
-            opinions = Opinions.of(ratings, names, references, notes)
+            opinions = human_scores.Opinions.of(ratings, names, references, notes)
             judged = frozenset(place for pair in wanted for place in pair)
             given = given_scores(
                 scores, names, references.ids, ours=metrics, lower_is_better=lower_is_better, notes=notes
             )
-            check_given(given, names, judged)
+            human_scores.check_given(given, names, judged)
             weights = opinions.weights(ratings.ends()) if pool_outputs else None
             library = Library.build(references, systems, weights, dropping)
-            usable = usable_segments(library, wanted, chosen, given, opinions, notes)
-            laid_out, common = lay_out_pairs(opinions, wanted, usable)
-            kept = large_enough(laid_out, protocol, names, notes)
+            usable = human_scores.usable_segments(library, wanted, chosen, given, opinions, notes)
+            laid_out, common = human_scores.lay_out_pairs(opinions, wanted, usable)
+            kept = human_scores.large_enough(laid_out, protocol, names, notes)
             tell_of_references(library, kept, chosen, names, notes)
-            scoring = Scoring(library=library, outputs=list(systems.values()), pairs=kept, threads=threads)
+            scoring = observations.Scoring(library=library, outputs=list(systems.values()), pairs=kept, threads=threads)
             study = _Study(
                 names=names,
                 metrics=metrics,
@@ -181,13 +163,13 @@ class _Study:
     metrics: Mapping[str, Metric]
     conditions: Sequence[Condition]
     protocol: Protocol
-    scoring: Scoring
+    scoring: observations.Scoring
     given: Sequence[GivenScores]
     steps: Steps
     notes: Notes
     common: int
 
-    def report(self, opinions: Opinions) -> PairsReport:
+    def report(self, opinions: human_scores.Opinions) -> PairsReport:
         columns, system_scores = self._scored()
         protocol = self.protocol
         shuffles, replicates = protocol.shuffles(), protocol.replicates()
@@ -197,14 +179,14 @@ class _Study:
         resampled = self._coefficients(columns, replicates, advance, self._pair_counts(replicates.draws))
         over_segments, over_systems = resampled[: len(columns)], resampled[len(columns) :]
         measures = [column.measure for column in columns]
-        tried = [Replicates(*each) for each in zip_longest(measures, drawn, over_segments, over_systems)]
+        tried = [observations.Replicates(*each) for each in zip_longest(measures, drawn, over_segments, over_systems)]
         units = self._units(shuffles)
         rows = [
-            correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure))
+            observations.correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure))
             for each in tried
         ]
         self._tell_undefined(tried)
-        comparisons = tuple(compare_measures(tried, protocol.confidence))
+        comparisons = tuple(observations.compare_measures(tried, protocol.confidence))
         for each in ([row.spearman_p for row in comparisons], [row.kendall_p for row in comparisons]):
             if limit := holm_limit([p for p in each if p is not None], protocol.resamples):
                 self.notes.add(limit)
@@ -230,8 +212,8 @@ class _Study:
             ),
             notes=self.notes.all(),
             metrics=self.metrics,
-            cloud=cloud_of(self.scoring, columns, protocol.shuffles(draws=1), self.common),
-            evidence=tuple(evidence_of(self.scoring, columns, self.conditions)),
+            cloud=observations.cloud_of(self.scoring, columns, protocol.shuffles(draws=1), self.common),
+            evidence=tuple(observations.evidence_of(self.scoring, columns, self.conditions)),
         )
 
     def _coefficients(
@@ -241,7 +223,9 @@ class _Study:
         advance: Progress | None = None,
         pair_counts: NDArray[np.int64] | None = None,
     ) -> list[RankCorrelations]:
-        return Tables(self.scoring.pairs, columns, draws, pair_counts).coefficients(self.scoring.threads, advance)
+        return observations.Tables(self.scoring.pairs, columns, draws, pair_counts).coefficients(
+            self.scoring.threads, advance
+        )
 
     def _units(self, draws: UnitDraws) -> int:
         return sum(draws.units(len(pair.segments)) for pair in self.scoring.pairs)
@@ -340,9 +324,11 @@ class _Study:
         resampled = self._coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
         units = self._units(shuffles)
         for column, *found in zip(columns, drawn, resampled, strict=True):
-            yield sweep_row(sweep, value, Replicates(column.measure, *found), unit, units, protocol.confidence)
+            yield observations.sweep_row(
+                sweep, value, observations.Replicates(column.measure, *found), unit, units, protocol.confidence
+            )
 
-    def _systems(self, opinions: Opinions) -> list[SystemRow]:
+    def _systems(self, opinions: human_scores.Opinions) -> list[SystemRow]:
         rows = []
         for place, name in enumerate(self.names):
             segments = self.scoring.segments_of(place)

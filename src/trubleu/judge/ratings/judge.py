@@ -12,6 +12,7 @@ import numpy as np
 from trubleu.data import Rankings, Ratings
 from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.judge.given_scores import given_scores
+from trubleu.judge.ratings import results
 from trubleu.judge.ratings.opinions import (
     IDENTICAL,
     Judged,
@@ -23,37 +24,13 @@ from trubleu.judge.ratings.opinions import (
     places,
     with_good_references,
 )
-from trubleu.judge.ratings.results import (
-    AspectRow,
-    MeasureRow,
-    MetricDifferenceRow,
-    RatingsReport,
-    RatingsSetting,
-    SignatureRow,
-    SystemMeanRow,
-    VerdictRow,
-    measure_title,
-)
 from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
 from trubleu.progress import Steps, no_steps
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
+from trubleu.stats import metric_tests
 from trubleu.stats.bootstrap import ends_of, normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.meta_evaluation import system_means
-from trubleu.stats.metric_tests import (
-    CALIBRATED,
-    FEWEST,
-    PAIR_MEASURES,
-    SAME,
-    SEGMENT_MEASURES,
-    SOFT,
-    SYSTEM_MEASURES,
-    CorpusEvaluation,
-    MetaEvaluation,
-    check_test,
-    clusters,
-    metric_pairs,
-)
 from trubleu.stats.paired import corrected, holm_limit
 
 if TYPE_CHECKING:
@@ -63,7 +40,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References, SegmentScores
     from trubleu.judge.ratings.opinions import Known, OfficialScores, Opinions, Outputs, Scored
-    from trubleu.judge.ratings.results import Level
+    from trubleu.judge.ratings.results import Level, RatingsReport
     from trubleu.metrics import Metric
     from trubleu.stats.metric_tests import Test
 
@@ -205,7 +182,7 @@ def judge_ratings(
     evaluations = judged.evaluations(scored, seed)
     chosen = _headlines(evaluations, found, official, segment_measure, system_measure, notes)
     tests = _tests(chosen, found, official, test, resample)
-    setting = RatingsSetting(
+    setting = results.RatingsSetting(
         name=name or (opinions.source if opinions is not None else "official scores"),
         kind="official" if opinions is None else "ratings" if isinstance(opinions, Ratings) else "rankings",
         systems=len(found.systems if opinions is not None or official is None else official.systems),
@@ -229,10 +206,10 @@ def judge_ratings(
     errors: dict[Level, NDArray[np.float64]] = {}
     if resample == RATINGS:
         errors = _rating_errors(judged, metrics, scored, chosen, seed, steps, notes)
-    measures: list[MeasureRow] = []
+    measures: list[results.MeasureRow] = []
     replicates: dict[tuple[Level, str], NDArray[np.float64]] = {}
-    differences: list[MetricDifferenceRow] = []
-    verdicts: list[VerdictRow] = []
+    differences: list[results.MetricDifferenceRow] = []
+    verdicts: list[results.VerdictRow] = []
     for level, headline in chosen.items():
         compared = _Compared(level, headline, names, evaluations[level], setting, tests[level], steps)
         replicates |= compared.intervals(errors.get(level))
@@ -242,12 +219,12 @@ def judge_ratings(
         tested = [] if tests[level] == "williams" else [row.p for row in own if row.p is not None]
         if limit := holm_limit(tested, setting.trials, "trials"):
             notes.add(limit)
-        verdicts.append(VerdictRow(level=level, verdict=compared.verdict(own)))
+        verdicts.append(results.VerdictRow(level=level, verdict=compared.verdict(own)))
     _note_undefined(measures, notes)
-    if chosen.get("segment") == CALIBRATED:
+    if chosen.get("segment") == metric_tests.CALIBRATED:
         _note_tied(evaluations["segment"], names, notes)
     _note_little_data(found, official if tests.get("system") == CORPUS_TEST else None, len(names), confidence, notes)
-    return RatingsReport(
+    return results.RatingsReport(
         verdicts=tuple(verdicts),
         measures=tuple(measures),
         differences=tuple(differences),
@@ -255,7 +232,9 @@ def judge_ratings(
         systems=tuple(_systems((official or found).systems, evaluations["system"], scored)),
         setting=setting,
         signatures=tuple(
-            SignatureRow(metric=each.name, signature=each.signature) for each in scored if each.signature is not None
+            results.SignatureRow(metric=each.name, signature=each.signature)
+            for each in scored
+            if each.signature is not None
         ),
         notes=notes.all(),
         replicates=replicates,
@@ -313,19 +292,19 @@ def _tests(
         found = dict.fromkeys(chosen, test)
     else:
         try:
-            check_test("segment", chosen.get("segment", CALIBRATED), test)
+            metric_tests.check_test("segment", chosen.get("segment", metric_tests.CALIBRATED), test)
             fits = opinions.ranked is None or not by_systems
         except UsageError:
             fits = False
         of_corpora = CORPUS_TEST if test in ("perm-input", "perm-both") else test
         found = {level: of_corpora if level == "system" else test if fits else DEFAULT_TEST for level in chosen}
     for level, measure in chosen.items():
-        check_test(level, measure, found[level])
+        metric_tests.check_test(level, measure, found[level])
     return found
 
 
 def _headlines(
-    evaluations: Mapping[Level, MetaEvaluation],
+    evaluations: Mapping[Level, metric_tests.MetaEvaluation],
     opinions: Opinions,
     official: OfficialScores | None,
     segment: str | None,
@@ -334,16 +313,21 @@ def _headlines(
 ) -> dict[Level, str]:
     """Return the measure of each level that can be judged."""
     chosen: dict[Level, str] = {}
-    for level, measure, known in (("segment", segment, SEGMENT_MEASURES), ("system", system, SYSTEM_MEASURES)):
+    for level, measure, known in (
+        ("segment", segment, metric_tests.SEGMENT_MEASURES),
+        ("system", system, metric_tests.SYSTEM_MEASURES),
+    ):
         if measure is not None and measure not in known:
             raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
     if opinions.count:
         pairs = evaluations["segment"].pairs
-        if segment in PAIR_MEASURES and not len(pairs):
+        if segment in metric_tests.PAIR_MEASURES and not len(pairs):
             raise UsageError(f"{segment} compares outputs of one item, and no item has two; use pearson-pooled")
-        if segment is not None and segment not in PAIR_MEASURES and opinions.people is None:
-            raise UsageError(f"ranked pairs have no scores to correlate with; use one of {', '.join(PAIR_MEASURES)}")
-        chosen["segment"] = segment or (CALIBRATED if len(pairs) else "pearson-pooled")
+        if segment is not None and segment not in metric_tests.PAIR_MEASURES and opinions.people is None:
+            raise UsageError(
+                f"ranked pairs have no scores to correlate with; use one of {', '.join(metric_tests.PAIR_MEASURES)}"
+            )
+        chosen["segment"] = segment or (metric_tests.CALIBRATED if len(pairs) else "pearson-pooled")
         if not len(pairs):
             notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
         elif not (pairs.people == 0).any():
@@ -352,13 +336,13 @@ def _headlines(
         raise UsageError(f"{segment} needs ratings or rankings of outputs; give --ratings FILE")
     systems, least = len(opinions.systems), LEAST_SYSTEMS
     if official is not None:
-        systems, least = len(official.systems), FEWEST
-        if system == SOFT:
-            raise UsageError(f"{SOFT} needs ratings of outputs, not of systems; use pairwise-accuracy")
+        systems, least = len(official.systems), metric_tests.FEWEST
+        if system == metric_tests.SOFT:
+            raise UsageError(f"{metric_tests.SOFT} needs ratings of outputs, not of systems; use pairwise-accuracy")
     if official is None and opinions.people is None:
         notes.add("rankings give no scores of systems; --human FILE judges by official scores")
     elif systems >= least:
-        chosen["system"] = system or (SOFT if official is None else "pearson")
+        chosen["system"] = system or (metric_tests.SOFT if official is None else "pearson")
     elif system is not None:
         raise UsageError(f"{system} needs {least} systems and there are {systems}; leave it out")
     elif not chosen:
@@ -380,20 +364,22 @@ class _Compared:
     level: Level
     headline: str
     names: Sequence[str]
-    evaluation: MetaEvaluation
-    setting: RatingsSetting
+    evaluation: metric_tests.MetaEvaluation
+    setting: results.RatingsSetting
     test: Test
     steps: Steps
 
     def __post_init__(self) -> None:
-        self.of_corpora = isinstance(self.evaluation, CorpusEvaluation)
+        self.of_corpora = isinstance(self.evaluation, metric_tests.CorpusEvaluation)
         self.rows = {row.metric: row for row in self._measured(self.headline)}
         """The rows of the headline by metric."""
 
-    def others(self) -> list[MeasureRow]:
+    def others(self) -> list[results.MeasureRow]:
         """Return the rows of all other measures of the level that the data allow."""
         if self.level == "system":
-            fitting = [each for each in SYSTEM_MEASURES if not (self.of_corpora and each == SOFT)]
+            fitting = [
+                each for each in metric_tests.SYSTEM_MEASURES if not (self.of_corpora and each == metric_tests.SOFT)
+            ]
         else:
             endings = []
             if (people := self.evaluation.people) is not None:
@@ -401,18 +387,20 @@ class _Compared:
                 # By system, one system is the same as pooled.
                 able = {"pooled": True, "item": by_item, "system": by_system and len(people) > 1}
                 endings = [f"-{grouping}" for grouping in able if able[grouping]]
-            of_pairs = PAIR_MEASURES if len(self.evaluation.pairs) else ()
-            fitting = [each for each in SEGMENT_MEASURES if each in of_pairs or each.endswith(tuple(endings))]
+            of_pairs = metric_tests.PAIR_MEASURES if len(self.evaluation.pairs) else ()
+            fitting = [
+                each for each in metric_tests.SEGMENT_MEASURES if each in of_pairs or each.endswith(tuple(endings))
+            ]
         return [row for measure in fitting if measure != self.headline for row in self._measured(measure)]
 
-    def _measured(self, measure: str) -> list[MeasureRow]:
+    def _measured(self, measure: str) -> list[results.MeasureRow]:
         found = self.evaluation.values(self.level, measure)
-        epsilons = self.evaluation.epsilon.tolist() if measure == CALIBRATED else [None] * len(self.names)
+        epsilons = self.evaluation.epsilon.tolist() if measure == metric_tests.CALIBRATED else [None] * len(self.names)
         rows = []
         for place, (name, value, epsilon) in enumerate(zip(self.names, found.value.tolist(), epsilons, strict=True)):
             reason = None if math.isfinite(value) else self._reason(place, measure)
             rows.append(
-                MeasureRow(
+                results.MeasureRow(
                     level=self.level,
                     measure=measure,
                     metric=name,
@@ -431,7 +419,7 @@ class _Compared:
             scores = self.evaluation.scores[metric][np.isfinite(people)]
             if scores.min() == scores.max():
                 return "all its scores are equal"
-        if measure in PAIR_MEASURES:
+        if measure in metric_tests.PAIR_MEASURES:
             return "it scores the outputs of every pair that counts equal"
         if self.level == "system":
             return "all systems have the same mean"
@@ -458,7 +446,7 @@ class _Compared:
                 self.rows[name] = replace(row, low=low, high=high)
         return {(self.level, name): drawn[:, place] for place, name in enumerate(self.rows)}
 
-    def tested(self) -> list[MetricDifferenceRow]:
+    def tested(self) -> list[results.MetricDifferenceRow]:
         """Compare all metrics that have a value, put clusters into the rows, and return the differences."""
         defined = [place for place, name in enumerate(self.names) if self.rows[name].value is not None]
         names = [self.names[place] for place in defined]
@@ -473,22 +461,27 @@ class _Compared:
                 self.level, self.headline, self.test, trials=setting.trials, seed=setting.seed, advance=advance
             )
             p_values = [p if math.isfinite(p) else None for p in found.p.tolist()]
-            pairs = zip(*(each.tolist() for each in metric_pairs(len(names))), strict=True)
+            pairs = zip(*(each.tolist() for each in metric_tests.metric_pairs(len(names))), strict=True)
             for number, ((a, b), p, p_holm) in enumerate(zip(pairs, p_values, corrected(p_values), strict=True)):
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
                 difference = values[first] - values[second]
                 worse[first, second] = p_holm is not None and p_holm < 1.0 - setting.confidence
                 # Equal metrics stay equal, one item does not say how much items differ, and corpora need more systems.
-                able = difference > SAME and setting.items > 1 and not worse[first, second] and not self.of_corpora
+                able = (
+                    difference > metric_tests.SAME
+                    and setting.items > 1
+                    and not worse[first, second]
+                    and not self.of_corpora
+                )
                 spread = float(found.spread[number]) if able else 0.0
                 needed = data_needed(setting.items, float(found.observed[number]), spread)
                 differences.append(
-                    MetricDifferenceRow(
+                    results.MetricDifferenceRow(
                         level=self.level,
                         measure=self.headline,
                         metric_x=names[first],
                         metric_y=names[second],
-                        difference=difference if difference > SAME else 0.0,
+                        difference=difference if difference > metric_tests.SAME else 0.0,
                         p=p,
                         p_holm=p_holm,
                         items_needed=int(needed) if able and math.isfinite(needed) else None,
@@ -496,15 +489,15 @@ class _Compared:
                 )
         order = dict(zip(names, values, strict=True))
         best = max(range(len(names)), key=lambda place: values[place], default=0)
-        for place, (name, cluster) in enumerate(zip(names, clusters(values, worse), strict=True)):
+        for place, (name, cluster) in enumerate(zip(names, metric_tests.clusters(values, worse), strict=True)):
             self.rows[name] = replace(self.rows[name], cluster=cluster, not_worse=not worse[best, place])
         return sorted(differences, key=lambda row: (-order[row.metric_x], -order[row.metric_y]))
 
-    def verdict(self, differences: Sequence[MetricDifferenceRow]) -> str:
+    def verdict(self, differences: Sequence[results.MetricDifferenceRow]) -> str:
         """Say which metric agrees best, whether that is significant, and how much data would settle it."""
         defined = [row for row in self.rows.values() if row.value is not None]
         what = "single outputs" if self.level == "segment" else "systems"
-        title = measure_title(self.level, self.headline)
+        title = results.measure_title(self.level, self.headline)
         items = self.setting.items
         few = items == 1 or self.of_corpora
         if not defined:
@@ -522,18 +515,18 @@ class _Compared:
         return verdict(head, rivals, 1.0 - self.setting.confidence, items, "rated items")
 
 
-def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:
+def _note_undefined(rows: Sequence[results.MeasureRow], notes: Notes) -> None:
     """Say why measures are undefined, once for each metric and reason."""
     titles: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.reason is not None:
-            titles.setdefault((row.metric, row.reason), []).append(measure_title(row.level, row.measure))
+            titles.setdefault((row.metric, row.reason), []).append(results.measure_title(row.level, row.measure))
     for (metric, reason), undefined in titles.items():
         verb = "is" if len(undefined) == 1 else "are"
         notes.add(f"{metric}: {some(undefined, 3)} {verb} undefined, as {reason}")
 
 
-def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
+def _note_tied(evaluation: metric_tests.MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
     """Say it if calibration ties nearly all outputs: acc*_eq is then little more than how often people tie."""
     shares = (np.abs(evaluation.pairs.scores) <= evaluation.epsilon[:, None]).mean(axis=1)
     tied = [name for name, share in zip(names, shares.tolist(), strict=True) if share > MOSTLY_TIED]
@@ -577,7 +570,7 @@ def _aspects(
     scored: Sequence[Scored],
     chosen: Mapping[Level, str],
     seed: int,
-) -> Iterator[AspectRow]:
+) -> Iterator[results.AspectRow]:
     """Yield the headline of the segment level for each aspect, where there are several."""
     names = _aspect_names(opinions)
     if not isinstance(opinions, Ratings) or len(names) < 2:
@@ -594,10 +587,12 @@ def _aspects(
             values = evaluation.values("segment", chosen["segment"]).value
         for each, value in zip(scored, values.tolist(), strict=True):
             shown = value if math.isfinite(value) else None
-            yield AspectRow(aspect=aspect, metric=each.name, measure=chosen["segment"], value=shown)
+            yield results.AspectRow(aspect=aspect, metric=each.name, measure=chosen["segment"], value=shown)
 
 
-def _systems(systems: Sequence[str], evaluation: MetaEvaluation, scored: Sequence[Scored]) -> Iterator[SystemMeanRow]:
+def _systems(
+    systems: Sequence[str], evaluation: metric_tests.MetaEvaluation, scored: Sequence[Scored]
+) -> Iterator[results.SystemMeanRow]:
     """Yield scores of systems beside what people think of them, the best first."""
     people, judged = evaluation.people, evaluation.people is not None
     if people is None:
@@ -606,4 +601,6 @@ def _systems(systems: Sequence[str], evaluation: MetaEvaluation, scored: Sequenc
     for place in np.argsort(-mean, kind="stable").tolist() if judged else range(len(mean)):
         for each, score in zip(scored, scores[:, place].tolist(), strict=True):
             of_people = float(mean[place]) if judged else None
-            yield SystemMeanRow(system=systems[place], people=of_people, metric=each.name, score=each.sign * score)
+            yield results.SystemMeanRow(
+                system=systems[place], people=of_people, metric=each.name, score=each.sign * score
+            )
