@@ -231,19 +231,17 @@ def verdict(head: str, rivals: Sequence[Rival], level: float, now: int, what: st
     if not tested:
         return f"{head}; whether it is significantly better than the others was not tested."
     if not equal:
-        whom = rivals[0].name if len(rivals) == 1 else listed([*map(_name, tested)]) if untested else "all others"
+        whom = (
+            rivals[0].name if len(rivals) == 1 else listed([each.name for each in tested]) if untested else "all others"
+        )
         return f"{head}, significantly better than {whom} (p ≤ {brief_p(max(tested.values()))}){more}."
     if beaten := len(tested) - len(equal):
         more = f"; significantly better than {beaten} of the {len(rivals)} others{more}"
     first = equal[0]
-    said = f"{head}, but not significantly better than {listed([*map(_name, equal)])}{more}."
+    said = f"{head}, but not significantly better than {listed([each.name for each in equal])}{more}."
     if first.needed is None:
         return said
     return f"{said} {settling(now, first.needed, what, first.name, first.difference, first.p)}"
-
-
-def _name(rival: Rival) -> str:
-    return rival.name
 
 
 def brief(value: float) -> str:

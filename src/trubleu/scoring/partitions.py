@@ -1,14 +1,21 @@
-"""Score large files by ranges of rows on any engine, with cached ranges; bit-identical to one process."""
+"""Score large files by ranges of rows on any engine, with cached ranges, bit-identical to one process; segment scores.
+
+Scores of segments are a folder of JSON Lines files, one part per range, for corpora of any size.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from trubleu._version import __version__
 from trubleu.data import References
 from trubleu.data.corpus import PART, LineRange
 from trubleu.errors import BadPartitionsError, DataError, UsageError, some
@@ -16,13 +23,15 @@ from trubleu.execution.base import mapped
 from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.hashing import held, outside_sources
-from trubleu.execution.output_parts import WrittenPart, prepare_folder
+from trubleu.execution.output_parts import PartsFolder, WrittenPart, lines_of_parts, prepare_folder
 from trubleu.execution.serialization import Packing
+from trubleu.files import paths as places
+from trubleu.files.jsonl import parse_object
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
 from trubleu.progress import no_steps
-from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
-from trubleu.scoring.systems import Collected, LeftOutRow, Sampling, check_sampling, report, score_systems
+from trubleu.results import SCHEMA
+from trubleu.scoring.systems import Collected, LeftOutRow, Sampling, SegmentRow, check_sampling, report, score_systems
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import PartialSample, block_number
 from trubleu.stats.sums import Cells
@@ -35,11 +44,10 @@ if TYPE_CHECKING:
 
     from trubleu.data import LineStream
     from trubleu.execution import Engine
-    from trubleu.execution.output_parts import PartsFolder
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import Mapped
     from trubleu.progress import Progress, Steps
-    from trubleu.scoring.systems import ScoreReport, SegmentRow, Sink
+    from trubleu.scoring.systems import ScoreReport, Sink
 
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
@@ -355,21 +363,16 @@ class ScoreRange:
 
     def __call__(self, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
         """Score a range."""
-        if self.parts is None:
-            return self._scored(placed, metrics, None)
-        with self.parts.part(placed.number) as part:
-            found = self._scored(placed, metrics, lambda ids, scores: part.write(segment_lines(ids, scores)))
-            written = part.finish()
-        return found._replace(written=written)
-
-    def _scored(self, placed: Placed, metrics: Mapping[str, Metric], sink: Sink | None) -> RangeScores:
         found = Collected(partial(PartialBuilder, self.count, first=placed.row))
-        if sink is None and self.segments:
-            sink = found.keep
-        for references, outputs in placed.lines.parts(self.files):
-            found.add(metrics, references, outputs, sink, self.threads, self.progress)
+        with nullcontext() if self.parts is None else self.parts.part(placed.number) as part:
+            sink: Sink | None = found.keep if self.segments else None
+            if part is not None:
+                sink = lambda ids, scores: part.write(segment_lines(ids, scores))  # noqa: E731
+            for references, outputs in placed.lines.parts(self.files):
+                found.add(metrics, references, outputs, sink, self.threads, self.progress)
+            written = None if part is None else part.finish()
         samples = {key: each.finish() for key, each in found.builders.items()}
-        return RangeScores(samples, sorted(found.reference_numbers, key=str), found.segment_rows, found.held)
+        return RangeScores(samples, sorted(found.reference_numbers, key=str), found.segment_rows, found.held, written)
 
 
 class Merged(Collected[SampleBuilder]):
@@ -496,3 +499,97 @@ def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) ->
     things = [metrics, *made.values()]
     models = sorted({part.model for thing in things for part in held(thing) if isinstance(part, Tokenizer)})
     return repr([outside_sources(things), models, columns, files.source is not None, signatures_of(made)])
+
+
+WHAT: Final = "scores of segments"
+
+_quoted: Final = json.JSONEncoder().encode
+_FIELDS: Final = asdict(SegmentRow(id="", system="", metric="", score=None)).keys()
+
+
+def segments_folder(
+    folder: PathLike, paths: Sequence[PathLike], systems: Sequence[str], metrics: Mapping[str, Metric]
+) -> PartsFolder:
+    """Return the folder for the segment scores of some files, ready for writing.
+
+    Raises
+    ------
+    DataError
+        If it holds the scores of other files, systems or metrics, or anything else.
+    """
+    files = [places.absolute(path) for path in paths]
+    signatures = [(name, str(metric.signature())) for name, metric in metrics.items()]
+    parts = PartsFolder.of(folder, WHAT, repr([__version__, files, list(systems), signatures]))
+    parts.prepare()
+    return parts
+
+
+def segment_lines(ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[float]]) -> list[str]:
+    r"""Return a line of JSON per segment, metric and system, ordered by segment.
+
+    Examples
+    --------
+    >>> segment_lines(["1"], {("bleu-4", "A"): [12.5]})
+    ['{"schema": 1, "id": "1", "system": "A", "metric": "bleu-4", "score": 12.5}\n']
+    """
+    begins = [f'{{"schema": {SCHEMA}, "id": {_quoted(segment)}, "system": ' for segment in ids]
+    columns = []
+    for (metric, system), values in scores.items():
+        middle = f'{_quoted(system)}, "metric": {_quoted(metric)}, "score": '
+        columns.append([f"{middle}{value!r}}}\n" if math.isfinite(value) else f"{middle}null}}\n" for value in values])
+    return [begin + rest for begin, *rests in zip(begins, *columns, strict=True) for rest in rests]
+
+
+def write_report_segments(parts: PartsFolder, report: ScoreReport, metrics: Mapping[str, Metric]) -> None:
+    """Write the segment scores of an in-memory report as one part."""
+    scores = {
+        key: [row.score if row.score is not None else float("nan") for row in rows]
+        for key, rows in groupby(report.segments, key=lambda row: (row.metric, row.system))
+    }
+    count = len(report.segments) // max(len(scores), 1)
+    ids = [row.id for row in report.segments[:count]]
+    with parts.part(0) as part:
+        part.write(segment_lines(ids, scores))
+        written = part.finish()
+    commit_segments(parts, [written], report, metrics)
+
+
+def commit_segments(
+    parts: PartsFolder, written: Sequence[WrittenPart], report: ScoreReport, metrics: Mapping[str, Metric]
+) -> None:
+    """Write the manifest with all parts and the signatures."""
+    signatures = {row.metric: row.signature for row in report.scores}
+    about: dict[str, Any] = {
+        "trubleu": __version__,
+        "systems": list(report.systems),
+        "metrics": [{"metric": name, "signature": signatures[name]} for name in metrics],
+    }
+    if report.left_out:
+        about["left_out"] = [{"first": row.first, "last": row.last} for row in report.left_out]
+    parts.commit(written, about)
+
+
+def read_segment_scores(folder: PathLike) -> Iterator[SegmentRow]:
+    """Yield the segment scores written by ``trubleu score --segments-to FOLDER``, in segment order.
+
+    Parameters
+    ----------
+    folder
+        A path, or an address such as ``s3://bucket/scores``.
+
+    Raises
+    ------
+    DataError
+        If the folder is not finished, or not what was written.
+
+    Examples
+    --------
+    >>> list(read_segment_scores("no/folder"))
+    Traceback (most recent call last):
+    trubleu.errors.DataError: no/folder has no manifest.json: what is written there is not finished; finish it first
+    """
+    for number, line in enumerate(lines_of_parts(folder), 1):
+        record: dict[str, Any] = parse_object(line, f"{folder}, row {number}")
+        if record.keys() != _FIELDS:
+            raise DataError(f"{folder}, row {number}: this is not a segment score; name a folder of --segments-to")
+        yield SegmentRow(**record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.judge.given_scores import given_scores
 from trubleu.judge.pairs import human_scores, observations
 from trubleu.judge.pairs.reference_pool import CONDITIONS, Condition, Library, parse_conditions, tell_of_references
-from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
+from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SweepRow, SystemRow, SystemScoreRow
 from trubleu.judge.report import Notes
 from trubleu.progress import no_steps
 from trubleu.signature import make_signature
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from trubleu.data import Ratings, References, SegmentScores
     from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.observations import Column, Replicates
-    from trubleu.judge.pairs.results import Measure, SweepName, SweepRow
+    from trubleu.judge.pairs.results import Measure, SweepName
     from trubleu.metrics import Metric
-    from trubleu.progress import Progress, Steps
-    from trubleu.stats import RankCorrelations, UnitDraws
+    from trubleu.progress import Steps
+    from trubleu.stats import UnitDraws
 
 SWEPT: Final[Mapping[SweepName, tuple[str, Sequence[float]]]] = {
     "threshold": ("thresholds", [round(1 - 0.2 * step, 1) for step in range(11)]),
@@ -139,23 +140,13 @@ def judge_pairs(
             kept = human_scores.large_enough(laid_out, protocol, names, notes)
             tell_of_references(library, kept, chosen, names, notes)
             scoring = observations.Scoring(library=library, outputs=list(systems.values()), pairs=kept, threads=threads)
-            study = _Study(
-                names=names,
-                metrics=metrics,
-                conditions=chosen,
-                protocol=protocol,
-                scoring=scoring,
-                given=given,
-                steps=steps,
-                notes=notes,
-                common=common,
-            )
+            study = _Study(names, metrics, chosen, protocol, scoring, given, steps, notes, common)
             return study.report(opinions)
     finally:
         held.tell()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Study:
     """All that is settled before numbers are made."""
 
@@ -173,16 +164,17 @@ class _Study:
         columns, system_scores = self._scored()
         protocol = self.protocol
         shuffles, replicates = protocol.shuffles(), protocol.replicates()
+        tables, threads = partial(observations.Tables, self.scoring.pairs, columns), self.scoring.threads
         advance = self.steps("draws", shuffles.draws * len(columns))
-        drawn = self._coefficients(columns, shuffles, advance)
+        drawn = tables(shuffles).coefficients(threads, advance)
         advance = self.steps("bootstrap", replicates.draws * len(columns))
-        resampled = self._coefficients(columns, replicates, advance, self._pair_counts(replicates.draws))
+        resampled = tables(replicates, self._pair_counts(replicates.draws)).coefficients(threads, advance)
         over_segments, over_systems = resampled[: len(columns)], resampled[len(columns) :]
         measures = [column.measure for column in columns]
         tried = [observations.Replicates(*each) for each in zip_longest(measures, drawn, over_segments, over_systems)]
         units = self._units(shuffles)
         rows = [
-            observations.correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure))
+            each.correlation_row(protocol.unit, units, protocol.confidence, self._signature(each.measure))
             for each in tried
         ]
         self._tell_undefined(tried)
@@ -214,17 +206,6 @@ class _Study:
             metrics=self.metrics,
             cloud=observations.cloud_of(self.scoring, columns, protocol.shuffles(draws=1), self.common),
             evidence=tuple(observations.evidence_of(self.scoring, columns, self.conditions)),
-        )
-
-    def _coefficients(
-        self,
-        columns: Sequence[Column],
-        draws: UnitDraws,
-        advance: Progress | None = None,
-        pair_counts: NDArray[np.int64] | None = None,
-    ) -> list[RankCorrelations]:
-        return observations.Tables(self.scoring.pairs, columns, draws, pair_counts).coefficients(
-            self.scoring.threads, advance
         )
 
     def _units(self, draws: UnitDraws) -> int:
@@ -320,13 +301,17 @@ class _Study:
         if unit == 1:
             columns = [column.settled() for column in columns]
         shuffles = protocol.shuffles(unit, protocol.sweep_draws)
-        drawn = self._coefficients(columns, shuffles)
-        resampled = self._coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
+        tables = partial(observations.Tables, self.scoring.pairs, columns)
+        drawn, resampled = (
+            tables(draws).coefficients(self.scoring.threads)
+            for draws in (shuffles, protocol.replicates(unit, protocol.sweep_resamples))
+        )
         units = self._units(shuffles)
         for column, *found in zip(columns, drawn, resampled, strict=True):
-            yield observations.sweep_row(
-                sweep, value, observations.Replicates(column.measure, *found), unit, units, protocol.confidence
-            )
+            values = observations.Replicates(column.measure, *found).coefficients(unit, units, protocol.confidence)
+            if sweep == "threshold":
+                values["condition"] = None
+            yield SweepRow(sweep=sweep, value=value, **values)
 
     def _systems(self, opinions: human_scores.Opinions) -> list[SystemRow]:
         rows = []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from trubleu.judge.given_scores import mean_score
-from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, Measure, SweepRow
+from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, Measure
 from trubleu.metrics.matching import Matching
 from trubleu.native import WORTH_THREADS, resolve_threads
 from trubleu.scoring.systems import prepare_for
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Condition, Library
-    from trubleu.judge.pairs.results import SweepName
     from trubleu.metrics import Metric
     from trubleu.metrics.base import Compared
     from trubleu.progress import Progress
@@ -338,47 +337,32 @@ class Replicates(NamedTuple):
         defined = values[~np.isnan(values)]
         return float(defined.mean()) if len(defined) else None
 
+    def coefficients(self, unit: int, units: int, confidence: float) -> dict[str, Any]:
+        """Return the fields of a `CoefficientRow`."""
+        values: dict[str, Any] = {"metric": self.measure.metric, "condition": self.measure.condition}
+        values |= {"unit": unit, "units": units, "n": 2 * units}
+        for name in NAMES:
+            values[name] = self.mean(name)
+            defined = None if values[name] is None else getattr(self.over_segments, name)
+            values[f"{name}_low"], values[f"{name}_high"], _ = ends_of(defined, confidence)
+        return values
 
-def _coefficients(replicates: Replicates, unit: int, units: int, confidence: float) -> dict[str, Any]:
-    """Return the fields of a `CoefficientRow`."""
-    measure = replicates.measure
-    values: dict[str, Any] = {"metric": measure.metric, "condition": measure.condition}
-    values |= {"unit": unit, "units": units, "n": 2 * units}
-    for name in NAMES:
-        values[name] = replicates.mean(name)
-        defined = None if values[name] is None else getattr(replicates.over_segments, name)
-        values[f"{name}_low"], values[f"{name}_high"], _ = ends_of(defined, confidence)
-    return values
-
-
-def correlation_row(replicates: Replicates, unit: int, units: int, confidence: float, signature: str) -> CorrelationRow:
-    """Return the row of one measure."""
-    values = _coefficients(replicates, unit, units, confidence)
-    for name in NAMES:
-        mean, over_systems = values[name], replicates.over_systems
-        ends: dict[str, tuple[float | None, float | None]] = dict.fromkeys(
-            ("systems", "fisher", "fieller"), (None, None)
-        )
-        if mean is not None:
-            if over_systems is not None:
-                ends["systems"] = ends_of(getattr(over_systems, name), confidence)[:2]
-            if 2 * units > 3:
-                ends["fisher"] = fisher_interval(mean, 2 * units, confidence)
-            if units > 4:
-                ends["fieller"] = fieller_interval(mean, units, kind=name, confidence=confidence)
-        for kind, (low, high) in ends.items():
-            values |= {f"{name}_{kind}_low": low, f"{name}_{kind}_high": high}
-    return CorrelationRow(undefined=replicates.undefined, signature=signature, **values)
-
-
-def sweep_row(
-    sweep: SweepName, value: float, replicates: Replicates, unit: int, units: int, confidence: float
-) -> SweepRow:
-    """Return one point of a sweep."""
-    values = _coefficients(replicates, unit, units, confidence)
-    if sweep == "threshold":
-        values["condition"] = None
-    return SweepRow(sweep=sweep, value=value, **values)
+    def correlation_row(self, unit: int, units: int, confidence: float, signature: str) -> CorrelationRow:
+        """Return the row of the measure."""
+        values = self.coefficients(unit, units, confidence)
+        unknown: tuple[float | None, float | None] = (None, None)
+        for name in NAMES:
+            mean, ends = values[name], dict.fromkeys(("systems", "fisher", "fieller"), unknown)
+            if mean is not None:
+                if self.over_systems is not None:
+                    ends["systems"] = ends_of(getattr(self.over_systems, name), confidence)[:2]
+                if 2 * units > 3:
+                    ends["fisher"] = fisher_interval(mean, 2 * units, confidence)
+                if units > 4:
+                    ends["fieller"] = fieller_interval(mean, units, kind=name, confidence=confidence)
+            for kind, (low, high) in ends.items():
+                values |= {f"{name}_{kind}_low": low, f"{name}_{kind}_high": high}
+        return CorrelationRow(undefined=self.undefined, signature=signature, **values)
 
 
 def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[ComparisonRow]:

@@ -169,7 +169,7 @@ def judge_ratings(
     elif opinions is None and human is None:
         raise UsageError("there is nothing to judge by; give ratings, rankings or official scores")
     else:
-        found = of_nobody() if opinions is None else of_ratings(opinions, known, notes)
+        found = of_nobody(known) if opinions is None else of_ratings(opinions, known, notes)
     official = None if human is None else of_human(human, known, notes)
     judged = Judged(outputs=outputs, references=references, opinions=found, official=official, threads=threads)
     scored = judged.computed(metrics, steps)
@@ -313,20 +313,16 @@ def _headlines(
 ) -> dict[Level, str]:
     """Return the measure of each level that can be judged."""
     chosen: dict[Level, str] = {}
-    for level, measure, known in (
-        ("segment", segment, metric_tests.SEGMENT_MEASURES),
-        ("system", system, metric_tests.SYSTEM_MEASURES),
-    ):
+    of_pairs, of_systems = metric_tests.PAIR_MEASURES, metric_tests.SYSTEM_MEASURES
+    for level, measure, known in (("segment", segment, metric_tests.SEGMENT_MEASURES), ("system", system, of_systems)):
         if measure is not None and measure not in known:
             raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
     if opinions.count:
         pairs = evaluations["segment"].pairs
-        if segment in metric_tests.PAIR_MEASURES and not len(pairs):
+        if segment in of_pairs and not len(pairs):
             raise UsageError(f"{segment} compares outputs of one item, and no item has two; use pearson-pooled")
-        if segment is not None and segment not in metric_tests.PAIR_MEASURES and opinions.people is None:
-            raise UsageError(
-                f"ranked pairs have no scores to correlate with; use one of {', '.join(metric_tests.PAIR_MEASURES)}"
-            )
+        if segment is not None and segment not in of_pairs and opinions.people is None:
+            raise UsageError(f"ranked pairs have no scores to correlate with; use one of {', '.join(of_pairs)}")
         chosen["segment"] = segment or (metric_tests.CALIBRATED if len(pairs) else "pearson-pooled")
         if not len(pairs):
             notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
@@ -377,9 +373,8 @@ class _Compared:
     def others(self) -> list[results.MeasureRow]:
         """Return the rows of all other measures of the level that the data allow."""
         if self.level == "system":
-            fitting = [
-                each for each in metric_tests.SYSTEM_MEASURES if not (self.of_corpora and each == metric_tests.SOFT)
-            ]
+            unfit = metric_tests.SOFT if self.of_corpora else None
+            fitting = [each for each in metric_tests.SYSTEM_MEASURES if each != unfit]
         else:
             endings = []
             if (people := self.evaluation.people) is not None:
@@ -388,9 +383,8 @@ class _Compared:
                 able = {"pooled": True, "item": by_item, "system": by_system and len(people) > 1}
                 endings = [f"-{grouping}" for grouping in able if able[grouping]]
             of_pairs = metric_tests.PAIR_MEASURES if len(self.evaluation.pairs) else ()
-            fitting = [
-                each for each in metric_tests.SEGMENT_MEASURES if each in of_pairs or each.endswith(tuple(endings))
-            ]
+            known = metric_tests.SEGMENT_MEASURES
+            fitting = [each for each in known if each in of_pairs or each.endswith(tuple(endings))]
         return [row for measure in fitting if measure != self.headline for row in self._measured(measure)]
 
     def _measured(self, measure: str) -> list[results.MeasureRow]:

@@ -274,11 +274,9 @@ def of_human(human: Mapping[str, float], known: Known, notes: Notes) -> Official
     return OfficialScores(systems, np.array(rows, dtype=np.int64), np.array([scores[each] for each in systems], float))
 
 
-def of_nobody() -> Opinions:
+def of_nobody(known: Known) -> Opinions:
     """Return the opinions on outputs where people only scored whole systems."""
-    nothing = np.zeros(0, dtype=np.int64)
-    rated = np.zeros((0, 0), dtype=bool)
-    return Opinions(systems=(), items=(), rows=nothing, columns=nothing, people=None, ranked=None, rated=rated, count=0)
+    return _rated_only(known, np.zeros((len(known.systems), len(known.items)), dtype=bool), 0)
 
 
 def _rated_only(
