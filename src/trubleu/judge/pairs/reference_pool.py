@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from trubleu.judge.report import Notes
 
 
-SINGLE: Final = "single"
-ALL: Final = "all"
-GIVEN: Final = "given"
 SEED_ORIGIN: Final = "seed"
 
-_NAMES: Final = (SINGLE, "w>=0.6", ALL, GIVEN)
 _THRESHOLD: Final = re.compile(r"\s*w\s*(?:>=|≥)\s*(\S+)\s*")
 
 Kind: TypeAlias = Literal["single", "threshold", "all", "given"]
@@ -126,7 +122,7 @@ class Condition:
             raise UsageError(f"the threshold in {text!r} must be a number from -1 to 1, as weights are")
         raise UsageError(
             f"there is no condition {text!r}; write single, all, given or a threshold such as 'w>=0.6'; "
-            f"{nearest(text, _NAMES)}"
+            f"{nearest(text, (*CONDITIONS, 'given'))}"
         )
 
     def __str__(self) -> str:
@@ -160,8 +156,8 @@ def parse_conditions(written: Sequence[str], *, pool_outputs: bool) -> list[Cond
     for place, condition in enumerate(conditions):
         if condition in conditions[:place]:
             raise UsageError(f"the condition {condition} is given twice; give it once")
-    if Condition(GIVEN) in conditions and not pool_outputs:
-        raise UsageError(f"without pooled outputs the condition {GIVEN} is {ALL}; write {ALL}, or pool outputs")
+    if Condition("given") in conditions and not pool_outputs:
+        raise UsageError("without pooled outputs the condition given is all; write all, or pool outputs")
     return conditions
 
 

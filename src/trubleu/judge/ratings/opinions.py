@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 IDENTICAL: Final = ("expanded", "collapsed")
 """Whether systems that wrote the same text are ranked one by one, or as one."""
 
+_LARGEST: Final = int(np.iinfo(np.int64).max)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinions:
@@ -221,8 +223,14 @@ def repeated(columns: NDArray[np.int64]) -> int:
     >>> repeated(np.array([[1, 2, 1, 1], [3, 3, 3, 3]]))
     2
     """
-    ordered = columns[:, np.lexsort(columns)]
-    return int(np.count_nonzero((ordered[:, 1:] == ordered[:, :-1]).all(axis=0)))
+    key = np.zeros(columns.shape[1], dtype=np.int64)
+    for column in columns:
+        # One number per row takes one sort; numbered anew where it would outgrow 64 bits.
+        if (int(key.max(initial=0)) + 1) * (int(column.max(initial=0)) + 1) > _LARGEST:
+            key, column = (np.unique(each, return_inverse=True)[1] for each in (key, column))
+        key = key * (int(column.max(initial=0)) + 1) + column
+    key.sort()
+    return int(np.count_nonzero(key[1:] == key[:-1]))
 
 
 def collapsed(

@@ -37,7 +37,6 @@ _MEASURES: Final = {
     PAIRWISE: "pairwise accuracy",
     **{name: f"τ {name.removeprefix('tau-')}" for name in TAUS},
 }
-_GROUPINGS: Final = {"pooled": "pooled", "item": "by item", "system": "by system"}
 
 
 def measure_title(level: Level, measure: str) -> str:
@@ -53,7 +52,7 @@ def measure_title(level: Level, measure: str) -> str:
     if level == "system":
         return _COEFFICIENTS[measure]
     coefficient, grouping = split_measure(measure)
-    return f"{_COEFFICIENTS[coefficient]} {_GROUPINGS[grouping]}"
+    return f"{_COEFFICIENTS[coefficient]} {'pooled' if grouping == 'pooled' else f'by {grouping}'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
