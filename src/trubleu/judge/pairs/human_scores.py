@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References
-    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.reference_pool import Condition, Library
     from trubleu.judge.pairs.results import Protocol
-    from trubleu.judge.report import Notes
+    from trubleu.judge.report import GivenScores, Notes
 
 _EXACT: Final = 2**53
 """Up to here sums of whole numbers are exact in floating point."""
@@ -313,11 +312,9 @@ def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str]
             f"a unit of {counted(protocol.unit, 'segment')} is larger than the data: no pair has more than {most} "
             f"judged; use a smaller --unit"
         )
-    small = [pair for pair in pairs if len(pair.segments) < protocol.unit]
-    if small:
-        listed = some(f"{names[pair.a]}:{names[pair.b]}" for pair in small)
-        notes.warn(f"pairs with fewer than {protocol.unit} judged segments are left out: {listed}")
     kept = [pair for pair in pairs if len(pair.segments) >= protocol.unit]
+    if small := [f"{names[pair.a]}:{names[pair.b]}" for pair in pairs if len(pair.segments) < protocol.unit]:
+        notes.warn(f"pairs with fewer than {protocol.unit} judged segments are left out: {some(small)}")
     if not any(pair.opinion.any() for pair in kept):
         raise DataError(
             "people rate both systems of every pair alike on every segment, so no metric can agree or disagree; "

@@ -11,11 +11,10 @@ import numpy as np
 
 from trubleu.errors import some
 from trubleu.execution.captured_warnings import HeldWarnings
-from trubleu.judge.given_scores import given_scores
 from trubleu.judge.pairs import human_scores, observations
 from trubleu.judge.pairs.reference_pool import CONDITIONS, Condition, Library, parse_conditions, tell_of_references
 from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SweepRow, SystemRow, SystemScoreRow
-from trubleu.judge.report import Notes
+from trubleu.judge.report import Notes, given_scores
 from trubleu.progress import no_steps
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
-    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.observations import Column, Replicates
     from trubleu.judge.pairs.results import Measure, SweepName
+    from trubleu.judge.report import GivenScores
     from trubleu.metrics import Metric
     from trubleu.progress import Steps
     from trubleu.stats import UnitDraws
@@ -339,23 +338,23 @@ class _Study:
         return rows
 
     def _tell_undefined(self, tried: Sequence[Replicates]) -> None:
-        never = [str(each.measure) for each in tried if each.undefined == len(each.drawn.spearman)]
-        if never:
+        draws = self.protocol.shuffles().draws
+        if never := [str(each.measure) for each in tried if each.undefined == draws]:
             self.notes.warn(
                 f"no correlation for {some(never)}: every pair of systems gets the same score from it, "
                 "or the same rating from people, in every unit"
             )
-        for each in tried:
-            if 0 < each.undefined < len(each.drawn.spearman):
+        able = [each for each in tried if each.undefined < draws]
+        for each in able:
+            if each.undefined:
                 self.notes.warn(
-                    f"the correlation of {each.measure} is undefined in {each.undefined} of {len(each.drawn.spearman)} "
+                    f"the correlation of {each.measure} is undefined in {each.undefined} of {draws} "
                     "draws, which are left out of its mean"
                 )
-        for each in tried:
-            lost = int(np.isnan(each.over_segments.spearman).sum())
-            if each.undefined < len(each.drawn.spearman) and lost:
+        for each in able:
+            if lost := int(np.isnan(each.over_segments.spearman).sum()):
                 self.notes.add(
-                    f"the correlation of {each.measure} is undefined in {lost} of {len(each.over_segments.spearman)} "
+                    f"the correlation of {each.measure} is undefined in {lost} of {self.protocol.resamples} "
                     "bootstrap replicates, which its interval leaves out"
                 )
         turned = [name for name, metric in self.metrics.items() if not metric.higher_is_better]

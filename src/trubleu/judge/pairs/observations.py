@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.judge.given_scores import mean_score
 from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, Measure
+from trubleu.judge.report import mean_score
 from trubleu.metrics.matching import Matching
 from trubleu.native import WORTH_THREADS, resolve_threads
 from trubleu.scoring.systems import prepare_for
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Condition, Library
+    from trubleu.judge.report import GivenScores
     from trubleu.metrics import Metric
     from trubleu.metrics.base import Compared
     from trubleu.progress import Progress

@@ -11,7 +11,6 @@ import numpy as np
 
 from trubleu.data import Rankings, Ratings
 from trubleu.errors import DataError, UsageError, counted, nearest, some
-from trubleu.judge.given_scores import given_scores
 from trubleu.judge.ratings import results
 from trubleu.judge.ratings.opinions import (
     IDENTICAL,
@@ -24,7 +23,7 @@ from trubleu.judge.ratings.opinions import (
     places,
     with_good_references,
 )
-from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
+from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, given_scores, verdict
 from trubleu.progress import Steps, no_steps
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
 from trubleu.stats import metric_tests

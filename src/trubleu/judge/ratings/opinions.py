@@ -11,8 +11,7 @@ import numpy as np
 from trubleu.data import Ratings
 from trubleu.data.outputs import match_systems
 from trubleu.errors import DataError, UsageError, counted, nearest, some
-from trubleu.judge.given_scores import mean_score
-from trubleu.judge.report import nothing_fits
+from trubleu.judge.report import mean_score, nothing_fits
 from trubleu.scoring.systems import prepare_for
 from trubleu.stats import total
 from trubleu.stats.correlation import grain_of, settled
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Rankings, References, SegmentScores
-    from trubleu.judge.given_scores import GivenScores
     from trubleu.judge.ratings.results import Level
-    from trubleu.judge.report import Notes
+    from trubleu.judge.report import GivenScores, Notes
     from trubleu.metrics import Metric
     from trubleu.progress import Steps
     from trubleu.stats import ScoreFunction
