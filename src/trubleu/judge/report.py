@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from trubleu.data.outputs import match_systems
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, nearest, some
 from trubleu.metrics.registry import is_error_rate
-from trubleu.results import SCHEMA
+from trubleu.results import SCHEMA, Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -156,13 +156,6 @@ def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the score of a system from sums of (score of a segment, 1)."""
     mean: NDArray[np.float64] = sums[..., 0] / sums[..., 1]
     return mean
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A flat row of a report."""
-
-    schema: int = SCHEMA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

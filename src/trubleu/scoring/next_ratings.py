@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.progress import Steps, no_steps
-from trubleu.results import SCHEMA
+from trubleu.results import Row
 from trubleu.scoring.rating_errors import DRAWS, rating_table, split_errors, variance_of_ratings, weight_slopes
 from trubleu.scoring.systems import Sampling, score_systems
 from trubleu.stats.agreement import rating_variance
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextText:
+class NextText(Row):
     """A reference to be rated: its segment and text, how many ratings it has, and how many more it should get."""
 
-    schema: int = SCHEMA
     segment: str
     text: str
     ratings: int

@@ -446,7 +446,7 @@ def _scored(
         scored.append(each.lines)
         if not found.is_there:
             gone.append(each)
-    if len(scored) == len(ranges):  # otherwise other parts will be needed
+    if gone and len(scored) == len(ranges):  # otherwise other parts will be needed
         for each, found in run(work, gone, **options | {"folder": None, "progress": None}):
             if found.written is not None:
                 merged.written[each.number] = found.written

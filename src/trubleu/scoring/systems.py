@@ -19,7 +19,7 @@ from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.metrics.base import as_references, reference_number, warn_unweighted, whole_references
 from trubleu.metrics.matching import Matching
 from trubleu.progress import Steps, no_steps
-from trubleu.results import SCHEMA
+from trubleu.results import SCHEMA, Row
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
 from trubleu.stats import PartialBuilder, SampleBuilder, bootstrap_interval, compare
 from trubleu.stats.paired import holm_limit
@@ -45,10 +45,9 @@ SomeBuilder = TypeVar("SomeBuilder", bound=SampleBuilder | PartialBuilder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentRow:
+class SegmentRow(Row):
     """One segment of one system under one metric; the score is None if the metric skipped the segment."""
 
-    schema: int = SCHEMA
     id: str
     system: str
     metric: str
@@ -132,14 +131,13 @@ def prepare_for(references: References | PreparedReferences, metrics: Iterable[M
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRow:
+class ScoreRow(Row):
     """One system under one metric; the interval is None if not requested.
 
     `ratings_share` is the share of the interval's variance that is due to ratings, if these are taken into account.
     `parts` are the components of the score, such as precisions (`trubleu.metrics.Result.parts`).
     """
 
-    schema: int = SCHEMA
     system: str
     metric: str
     score: float
@@ -151,10 +149,9 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRow:
+class TestRow(Row):
     """One pair of systems under one metric; see `trubleu.stats.Comparison` for the fields."""
 
-    schema: int = SCHEMA
     metric: str
     a: str
     b: str
@@ -170,10 +167,9 @@ class TestRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOutRow:
+class LeftOutRow(Row):
     """A range of lines that could not be used and is excluded from all scores."""
 
-    schema: int = SCHEMA
     first: int
     last: int
 
@@ -277,11 +273,6 @@ class Sampling:
     confidence: float = 0.95
     seed: int = 12345
     ratings: bool = False
-
-    @property
-    def test_name(self) -> TestName | None:
-        """The name of the paired test."""
-        return "bootstrap" if self.test is True else self.test or None
 
 
 def score_systems(
@@ -441,7 +432,7 @@ def report(
                 share = None if of_ratings is None else of_ratings[system].share(found.standard_error)
                 row = replace(row, low=found.low, high=found.high, ratings_share=share)
             scores.append(row)
-        if test := sampling.test_name:
+        if test := "bootstrap" if sampling.test is True else sampling.test:
             advance = steps(f"test {name}", sampling.resamples * (2 if test == "randomisation" else 1))
             compared = compare(
                 of_metric,

@@ -10,7 +10,7 @@ import tomllib
 from bisect import bisect
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -180,11 +180,8 @@ def tokens(text: str) -> list[str]:
 
 def up_to(weights: Iterable[float]) -> tuple[float, ...]:
     """Return the cumulative sums of weights, normalised to 1."""
-    sums, total = [], 0.0
-    for weight in weights:
-        total += weight
-        sums.append(total)
-    return (*(each / total for each in sums[:-1]), 1.0)
+    sums = list(accumulate(weights))
+    return (*(each / sums[-1] for each in sums[:-1]), 1.0)
 
 
 @cache

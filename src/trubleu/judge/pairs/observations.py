@@ -8,10 +8,10 @@ a slice depends on the numbers of its draws only, so threads may share them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections import UserDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -139,6 +139,11 @@ class Scoring:
     def judged(self, pair: Pair, system: int) -> NDArray[np.int64]:
         """Return the segments to score for a side of a pair; unless outputs are pooled, those of all its pairs once."""
         return pair.segments if self.library.pooled else self.segments_of(system)
+
+    def references(self, pair: Pair, system: int, condition: Condition) -> References:
+        """Return what a side of a pair is held against."""
+        available = self.library.available(pair.systems, system)
+        return self.library.chosen(condition, available, pair.segments)
 
     def column(self, name: str, metric: Metric, condition: Condition, progress: Progress | None = None) -> Column:
         """Score all pairs by a metric under a condition."""
@@ -425,25 +430,17 @@ def evidence_of(scoring: Scoring, columns: Sequence[Column], conditions: Sequenc
             of_systems |= {
                 f"outputs_{letter}": tuple(outputs[segment] for segment in pair.segments.tolist()),
                 f"scores_{letter}": {measure: np.asarray(scores[side]) for measure, scores in sides.items()},
-                f"references_{letter}": _Chosen(scoring, pair, system, conditions),
+                f"references_{letter}": _Lazy(
+                    {str(each): partial(scoring.references, pair, system, each) for each in conditions}
+                ),
             }
         yield Evidence(pair=place, segments=pair.segments, rating_a=pair.rating_a, rating_b=pair.rating_b, **of_systems)
 
 
-class _Chosen(Mapping[str, "References"]):
-    """The references of one side by condition, made when somebody looks: a page shows few of them."""
+class _Lazy(UserDict[str, Any]):
+    """Values that are made when somebody looks: a page shows few of them."""
 
-    def __init__(self, scoring: Scoring, pair: Pair, system: int, conditions: Sequence[Condition]) -> None:
-        self._conditions = {str(condition): condition for condition in conditions}
-        available = partial(scoring.library.available, pair.systems, system)
-        chosen = scoring.library.chosen
-        self._made = cache(lambda name: chosen(self._conditions[name], available(), pair.segments))
-
-    def __getitem__(self, condition: str) -> References:
-        return self._made(condition)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._conditions)
-
-    def __len__(self) -> int:
-        return len(self._conditions)
+    def __getitem__(self, key: str) -> Any:
+        if isinstance(made := self.data[key], partial):
+            made = self.data[key] = made()
+        return made

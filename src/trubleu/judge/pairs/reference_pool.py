@@ -175,7 +175,7 @@ def sameness(text: str) -> tuple[str, ...]:
     return tuple(words.split(text.lower()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Library:
     """The table of references, and what each row is.
 
@@ -185,10 +185,8 @@ class Library:
         All of them; outputs of systems, if they joined, behind the given ones of their segment.
     owner
         For each reference the place of the system that wrote it; −1 for given ones.
-    kind_of_text
-        A number for each reference, equal where texts are.
-    output_kinds
-        The same numbers for what systems wrote: ``int64[systems, segments]``; −1 for a text that is no reference.
+    equal
+        ``bool[systems, references]``: whether a reference says what the system does.
     shelf
         The columns that conditions look at.
     pooled
@@ -199,8 +197,7 @@ class Library:
 
     references: References
     owner: NDArray[np.int64]
-    kind_of_text: NDArray[np.int64]
-    output_kinds: NDArray[np.int64]
+    equal: NDArray[np.bool_]
     shelf: Shelf
     pooled: bool
     drop_equal: frozenset[int]
@@ -229,13 +226,12 @@ class Library:
         owner = np.full(references.count, NOBODY)
         if weights is not None:
             references, owner = _with_outputs(references, systems, weights)
-        kinds: dict[tuple[str, ...], int] = {}
-        kind_of_text = np.fromiter(
-            (kinds.setdefault(sameness(text), len(kinds)) for text in references.texts), np.int64, references.count
-        )
-        output_kinds = np.array(
-            [[kinds.get(sameness(text), NOBODY) for text in texts] for texts in systems.values()], dtype=np.int64
-        ).reshape(len(systems), len(references))
+        said = [sameness(text) for text in references.texts]
+        segments = np.repeat(np.arange(len(references)), references.reference_counts()).tolist()
+        equal = np.zeros((len(systems), references.count), dtype=bool)
+        for system, texts in enumerate(systems.values()):
+            outputs = [sameness(text) for text in texts]
+            equal[system] = [each == outputs[segment] for each, segment in zip(said, segments, strict=True)]
         origins = references.origins or (None,) * references.count
         shelf = Shelf(
             references.offsets,
@@ -243,25 +239,11 @@ class Library:
             np.fromiter((origin == SEED_ORIGIN for origin in origins), bool, references.count),
             owner != NOBODY,
         )
-        return cls(
-            references=references,
-            owner=owner,
-            kind_of_text=kind_of_text,
-            output_kinds=output_kinds,
-            shelf=shelf,
-            pooled=weights is not None,
-            drop_equal=drop_equal,
-        )
-
-    def equal_to_output(self, system: int) -> NDArray[np.bool_]:
-        """Return for each reference whether it says what the system does."""
-        said = np.repeat(self.output_kinds[system], self.references.reference_counts())
-        equal: NDArray[np.bool_] = self.kind_of_text == said
-        return equal
+        return cls(references, owner, equal, shelf, weights is not None, drop_equal)
 
     def share_equal(self, system: int, segments: NDArray[np.int64]) -> tuple[int, float]:
         """Return how many of a system's outputs equal a given reference of their segment, and their share."""
-        equal = self.shelf.any_of(self.equal_to_output(system) & ~self.shelf.pooled)[segments]
+        equal = self.shelf.any_of(self.equal[system] & ~self.shelf.pooled)[segments]
         return int(equal.sum()), float(equal.mean()) if len(equal) else 0.0
 
     def available(self, without: Iterable[int], system: int) -> NDArray[np.bool_]:
@@ -275,7 +257,7 @@ class Library:
             The one that is scored; where that is asked for, references equal to its output are left out.
         """
         kept = ~np.isin(self.owner, list(without))
-        return kept & ~self.equal_to_output(system) if system in self.drop_equal else kept
+        return kept & ~self.equal[system] if system in self.drop_equal else kept
 
     def positive(self, condition: Condition, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the segments that have a reference of positive weight under a condition."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from trubleu.errors import UsageError, nearest
-from trubleu.judge.report import NoteRow, Row, RowsReport
+from trubleu.judge.report import NoteRow, RowsReport
+from trubleu.results import Row
 from trubleu.stats import UnitDraws
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 

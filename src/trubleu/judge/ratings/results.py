@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, counted, some
-from trubleu.judge.report import NoteRow, Row, RowsReport, brief
+from trubleu.judge.report import NoteRow, RowsReport, brief
+from trubleu.results import Row
 from trubleu.stats.bootstrap import ends_of
 from trubleu.stats.meta_evaluation import TAUS
 from trubleu.stats.metric_tests import ACCURACY, CALIBRATED, PAIRWISE, SOFT, split_measure
