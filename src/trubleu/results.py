@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,3 +113,10 @@ def _escaped(text: str) -> str:
 
 SCHEMA: Final = 1
 """The version of rows in JSON; it rises when a field changes its name or meaning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A flat row of a result."""
+
+    schema: int = SCHEMA

@@ -13,7 +13,7 @@ import pytest
 
 from tests.judge.world import World, make_world
 from trubleu.cli import judge, main
-from trubleu.judge.pairs import conditions
+from trubleu.judge.pairs.reference_pool import CONDITIONS
 
 FAST = ["--unit", "4", "--draws", "5", "--resamples", "5", "--sweep-draws", "3", "--sweep-resamples", "3"]
 
@@ -242,7 +242,7 @@ def test_columns_of_ratings_by_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_default_conditions_are_those_of_python() -> None:
-    assert judge.DEFAULT_CONDITIONS == conditions.CONDITIONS
+    assert judge.DEFAULT_CONDITIONS == CONDITIONS
 
 
 @pytest.mark.usefixtures("study")

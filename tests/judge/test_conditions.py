@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.judge.world import references_of
 from tests.oracles.protocol import Rated, chosen
 from trubleu.errors import UsageError
-from trubleu.judge.pairs.conditions import Condition
-from trubleu.judge.pairs.reference_pool import Library
+from trubleu.judge.pairs.reference_pool import Condition, Library
 
 WEIGHTS = st.sampled_from([-1.0, -0.5, 0.0, 0.4, 0.6, 1.0])
 SEGMENTS = st.lists(

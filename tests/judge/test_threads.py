@@ -17,6 +17,7 @@ from tests.judge.wmt_world import make_task
 from tests.judge.world import make_world
 from trubleu.judge import Protocol, judge_pairs
 from trubleu.judge.pairs import observations
+from trubleu.judge.pairs.human_scores import Pair
 from trubleu.judge.pairs.observations import Column, Tables
 from trubleu.judge.pairs.results import Measure
 from trubleu.stats import UnitDraws
@@ -87,19 +88,22 @@ def test_draws_depend_on_their_numbers_only(cuts: set[int], kind: Any, partial: 
     segments = [np.arange(9), np.array([1, 2, 5, 7, 8, 11, 12])]
     metric = trubleu.metric("bleu-1")
     rows = [generator.integers(1, 9, size=(len(each), 8)).astype(float) for each in segments]
+    opinions = [generator.integers(-3, 4, size=len(each)).astype(float) for each in segments]
     tables = Tables(
-        segments=segments,
-        opinions=[generator.integers(-3, 4, size=len(each)).astype(float) for each in segments],
+        pairs=[
+            Pair(a=0, b=1, segments=each, opinion=opinion, rating_a=opinion, rating_b=opinion)
+            for each, opinion in zip(segments, opinions, strict=True)
+        ],
         columns=[Column.of(Measure(metric="bleu-1", condition=None), metric.score, rows)],
         draws=UnitDraws(kind=kind, unit=3, draws=40, seed=seed, partial=partial),
         pair_counts=generator.integers(0, 3, size=(40, 2)),
     )
     whole = tables.correlate(range(40))
     parts = [tables.correlate(range(low, high)) for low, high in pairwise([0, *sorted(cuts), 40])]
-    for kind_of in ("plain", "weighted"):
+    for place in (0, 1):  # plain, and by counts of pairs
         for name in ("spearman", "kendall"):
-            joined = np.concatenate([getattr(getattr(part, kind_of)[0], name) for part in parts])
-            np.testing.assert_array_equal(joined, getattr(getattr(whole, kind_of)[0], name))
+            joined = np.concatenate([getattr(part[place], name) for part in parts])
+            np.testing.assert_array_equal(joined, getattr(whole[place], name))
 
 
 @given(st.integers(0, 30), st.integers(1, 20), st.sampled_from(["bootstrap", "randomisation"]))

@@ -12,8 +12,7 @@ from trubleu import cli
 from trubleu.errors import DataError, TrubleuWarning
 from trubleu.execution import engine
 from trubleu.scoring import partitions, read_segment_scores, score_files
-from trubleu.scoring.partitions import ScoreRange
-from trubleu.scoring.segment_files import segment_lines
+from trubleu.scoring.partitions import ScoreRange, segment_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from trubleu.simulate import grammar
+from trubleu.simulate.grammar import PHRASES
 from trubleu.simulate.reader import spans
 
 if TYPE_CHECKING:
@@ -121,7 +122,11 @@ def _word(concept: Concept, form: int, draws: Random) -> str:
 
 
 def _meaning(sentence: Sentence) -> tuple[str, tuple[str, ...], bool]:
-    return sentence.act, tuple(sorted(slot.kind for slot in sentence.slots)), sentence.refers
+    return (
+        sentence.act,
+        tuple(sorted(slot.kind for slot in sentence.slots)),
+        not PHRASES.referring.isdisjoint(sentence.labels),
+    )
 
 
 @cache

@@ -87,7 +87,7 @@ def _above(references: References, least: float) -> References:
     """Keep only references of sufficient weight, as the conditions of judge do."""
     import numpy as np
 
-    from trubleu.judge.pairs.conditions import SEED_ORIGIN, Condition, Shelf
+    from trubleu.judge.pairs.reference_pool import SEED_ORIGIN, Condition, Shelf
 
     if references.weights is None:
         raise DataError(f"the references in {references.source} have no weights; leave out --min-weight")

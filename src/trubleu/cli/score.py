@@ -210,7 +210,6 @@ def _score_ranges(
 
 def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) -> ScoreReport:
     """Score a corpus in memory."""
-    from trubleu.scoring.segment_files import segments_folder, write_report_segments
     from trubleu.scoring.systems import score_systems
 
     references, outputs = read_corpus(options)
@@ -218,6 +217,8 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     metrics = build_metrics(options)
     parts = None
     if options.segments_to is not None:
+        from trubleu.scoring.partitions import segments_folder
+
         files, weights, sources, paths = corpus_files(options)
         parts = segments_folder(options.segments_to, [*files, *weights, *paths.values(), *sources], [*outputs], metrics)
     report = score_systems(
@@ -231,6 +232,8 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     )
     if parts is None:
         return report
+    from trubleu.scoring.partitions import write_report_segments
+
     write_report_segments(parts, report, metrics)
     return replace(report, segments=())
 

@@ -3,5 +3,5 @@ from trubleu.judge.pairs.results import PairsReport as PairsReport
 from trubleu.judge.pairs.results import Protocol as Protocol
 from trubleu.judge.ratings.judge import judge_ratings as judge_ratings
 from trubleu.judge.ratings.results import RatingsReport as RatingsReport
-from trubleu.judge.ratings.sets import SetsReport as SetsReport
-from trubleu.judge.ratings.sets import judge_sets as judge_sets
+from trubleu.judge.ratings.results import SetsReport as SetsReport
+from trubleu.judge.ratings.results import judge_sets as judge_sets

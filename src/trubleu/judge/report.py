@@ -1,4 +1,4 @@
-"""What reports of several protocols share: notes, flat rows by name, and the sentences of verdicts."""
+"""What both protocols share: scores from files, notes, flat rows by name, and the sentences of verdicts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from trubleu.errors import CountedWarning, DataError, TrubleuWarning, counted, some
-from trubleu.results import SCHEMA
+from trubleu.data.outputs import match_systems
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, nearest, some
+from trubleu.metrics.registry import is_error_rate
+from trubleu.results import SCHEMA, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from trubleu.data import SegmentScores
 
 
 class Notes:
@@ -74,11 +81,81 @@ def nothing_fits(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A flat row of a report."""
+class GivenScores(NamedTuple):
+    """A metric's scores from a file: ``float64[systems, segments]``, NaN where there is none.
 
-    schema: int = SCHEMA
+    The sign is −1 for error rates.
+    """
+
+    name: str
+    table: NDArray[np.float64]
+    sign: int
+    source: str
+
+
+def given_scores(
+    files: Sequence[SegmentScores],
+    systems: Sequence[str],
+    segments: Sequence[str],
+    *,
+    ours: Container[str],
+    lower_is_better: Collection[str],
+    notes: Notes | None = None,
+) -> list[GivenScores]:
+    """Return scores from files as tables.
+
+    Parameters
+    ----------
+    files
+        Scores of metrics from elsewhere.
+    systems, segments
+        Those that are judged; files may name systems as `match_systems` knows them.
+    ours
+        The names of our own metrics, which are taken.
+    lower_is_better
+        Names of error rates; those of our own are known.
+    notes
+        Told of systems and segments that are not known here.
+
+    Raises
+    ------
+    UsageError
+        If two metrics have one name, or there are no scores of an error rate.
+    """
+    given: dict[str, GivenScores] = {}
+    for scores in files:
+        theirs = _matched(scores, systems)
+        if notes is not None:
+            notes.unknown(f"{scores.source} scores", "system", scores.systems(), theirs.values())
+            notes.unknown(f"{scores.source} scores", "segment", scores.segments(), set(segments))
+        for name in scores.metrics():
+            if name in ours or name in given:
+                raise UsageError(f"there are two metrics named {name}, one of them from {scores.source}; rename one")
+            sign = -1 if name in lower_is_better or is_error_rate(name) else 1
+            table = scores.table(name, [theirs.get(system, system) for system in systems], segments)
+            given[name] = GivenScores(name, table, sign, scores.source)
+    for name in lower_is_better:
+        if name not in given:
+            hint = nearest(name, sorted(given)) if given else "there are none"
+            raise UsageError(f"lower is better for {name}, but no file has scores of it; {hint}")
+    return [*given.values()]
+
+
+def _matched(scores: SegmentScores, systems: Sequence[str]) -> dict[str, str]:
+    """Return what a file calls each system that it has; WMT's files leave the test set out of the names."""
+    names = scores.systems()
+    found = {system: name for name, system in match_systems(names, systems).items()}
+    for testset in filter(None, scores.testsets()):
+        longer = {f"{testset}.{name}": name for name in names if name not in found.values()}
+        free = [system for system in systems if system not in found]
+        found |= {system: longer[name] for name, system in match_systems(longer, free).items()}
+    return found
+
+
+def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of a system from sums of (score of a segment, 1)."""
+    mean: NDArray[np.float64] = sums[..., 0] / sums[..., 1]
+    return mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +180,9 @@ class RowsReport:
 
     def parts(self) -> dict[str, Sequence[Any]]:
         """Return all rows by what they are."""
-        return {name: self._rows(name) for name in self.kinds}
-
-    def _rows(self, name: str) -> Sequence[Any]:
-        if name == "notes":
-            return [NoteRow(note=note) for note in self.notes]
-        found = getattr(self, name)
-        return (found,) if name == "setting" else found
+        rows = {name: getattr(self, name) for name in self.kinds}
+        rows["notes"] = [NoteRow(note=note) for note in self.notes]
+        return {name: [each] if isinstance(each, Row) else each for name, each in rows.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""
@@ -235,19 +308,17 @@ def verdict(head: str, rivals: Sequence[Rival], level: float, now: int, what: st
     if not tested:
         return f"{head}; whether it is significantly better than the others was not tested."
     if not equal:
-        whom = rivals[0].name if len(rivals) == 1 else listed([*map(_name, tested)]) if untested else "all others"
+        whom = (
+            rivals[0].name if len(rivals) == 1 else listed([each.name for each in tested]) if untested else "all others"
+        )
         return f"{head}, significantly better than {whom} (p ≤ {brief_p(max(tested.values()))}){more}."
     if beaten := len(tested) - len(equal):
         more = f"; significantly better than {beaten} of the {len(rivals)} others{more}"
     first = equal[0]
-    said = f"{head}, but not significantly better than {listed([*map(_name, equal)])}{more}."
+    said = f"{head}, but not significantly better than {listed([each.name for each in equal])}{more}."
     if first.needed is None:
         return said
     return f"{said} {settling(now, first.needed, what, first.name, first.difference, first.p)}"
-
-
-def _name(rival: Rival) -> str:
-    return rival.name
 
 
 def brief(value: float) -> str:

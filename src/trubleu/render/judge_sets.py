@@ -14,7 +14,7 @@ from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trubleu.judge.ratings.sets import SetsReport
+    from trubleu.judge.ratings.results import SetsReport
 
 _REFERENCES: Final = re.compile(r"(?<=\|)nrefs:(\w+)")
 """The part of a signature that differs between sets."""

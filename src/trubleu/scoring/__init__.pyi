@@ -1,12 +1,12 @@
 from trubleu.scoring.next_ratings import NextText as NextText
 from trubleu.scoring.next_ratings import RatingPlan as RatingPlan
 from trubleu.scoring.next_ratings import plan_ratings as plan_ratings
+from trubleu.scoring.partitions import read_segment_scores as read_segment_scores
 from trubleu.scoring.partitions import score_files as score_files
 from trubleu.scoring.rating_errors import RatingEffects as RatingEffects
 from trubleu.scoring.rating_errors import rating_effects as rating_effects
 from trubleu.scoring.reference_check import ReferenceCheck as ReferenceCheck
 from trubleu.scoring.reference_check import check_references as check_references
-from trubleu.scoring.segment_files import read_segment_scores as read_segment_scores
 from trubleu.scoring.systems import LeftOutRow as LeftOutRow
 from trubleu.scoring.systems import Sampling as Sampling
 from trubleu.scoring.systems import ScoreReport as ScoreReport

@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.progress import Steps, no_steps
-from trubleu.results import SCHEMA
+from trubleu.results import Row
 from trubleu.scoring.rating_errors import DRAWS, rating_table, split_errors, variance_of_ratings, weight_slopes
 from trubleu.scoring.systems import Sampling, score_systems
 from trubleu.stats.agreement import rating_variance
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextText:
+class NextText(Row):
     """A reference to be rated: its segment and text, how many ratings it has, and how many more it should get."""
 
-    schema: int = SCHEMA
     segment: str
     text: str
     ratings: int
@@ -145,24 +144,14 @@ def plan_ratings(
     sampling = replace(sampling or Sampling(), interval=True, test="bootstrap" if len(systems) > 1 else None)
     report = score_systems(systems, filled, {metric.name: metric}, sampling=sampling, threads=threads, steps=steps)
     row = report.tests[0] if report.tests else report.scores[0]
-    if row.low is None or row.high is None:
-        raise DataError("the score has no interval")
     deviations = 2 * NormalDist().inv_cdf((1 + sampling.confidence) / 2)
     passes = 2 + 2 * int(references.reference_counts().max(initial=0)) + DRAWS
     advance = steps("what ratings say", len(systems) * len(references) * passes)
-    slopes = [
-        weight_slopes(metric, each, filled, errors, threads=threads, progress=advance) for each in systems.values()
-    ]
+    counting = {"threads": threads, "progress": advance}
+    slopes = [weight_slopes(metric, each, filled, errors, **counting) for each in systems.values()]
     slope = slopes[0] - slopes[1] if len(slopes) > 1 else slopes[0]
-    contained = variance_of_ratings(
-        metric,
-        [*systems.values()],
-        filled,
-        np.where(counts > 0, errors, 0.0),
-        seed=sampling.seed,
-        threads=threads,
-        progress=advance,
-    )
+    of_rated = np.where(counts > 0, errors, 0.0)
+    contained = variance_of_ratings(metric, [*systems.values()], filled, of_rated, sampling.seed, **counting)
     squares = np.square(slope)
     linear = float((squares * errors**2)[counts > 0].sum())
     # Errors of rated references tell how far scores bend; where they tell nothing, slopes are taken as they are.
@@ -170,7 +159,7 @@ def plan_ratings(
     squares *= np.where(counts > 0, bent, bent or 1.0)
     shared = float(np.square(split_errors(references)[1].effects(slope)).sum())
     unknown = float((squares * spread)[unrated].sum())
-    now = ((row.high - row.low) / deviations) ** 2 + shared + unknown
+    now = (((row.high or 0.0) - (row.low or 0.0)) / deviations) ** 2 + shared + unknown
     same_raters = max(now - contained - unknown, 0.0)
     goal = 0.0 if width is None else (width / deviations) ** 2
     more, after = spend(squares, counts, found.rest, spread, now, goal, most)

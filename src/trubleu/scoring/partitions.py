@@ -1,14 +1,21 @@
-"""Score large files by ranges of rows on any engine, with cached ranges; bit-identical to one process."""
+"""Score large files by ranges of rows on any engine, with cached ranges, bit-identical to one process; segment scores.
+
+Scores of segments are a folder of JSON Lines files, one part per range, for corpora of any size.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from trubleu._version import __version__
 from trubleu.data import References
 from trubleu.data.corpus import PART, LineRange
 from trubleu.errors import BadPartitionsError, DataError, UsageError, some
@@ -16,35 +23,35 @@ from trubleu.execution.base import mapped
 from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.hashing import held, outside_sources
-from trubleu.execution.output_parts import WrittenPart, prepare_folder
+from trubleu.execution.output_parts import PartsFolder, WrittenPart, lines_of_parts, prepare_folder
 from trubleu.execution.serialization import Packing
+from trubleu.files import paths as places
+from trubleu.files.jsonl import parse_object
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
 from trubleu.progress import no_steps
-from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
-from trubleu.scoring.systems import Collected, LeftOutRow, PartCounter, Sampling, check_sampling, report, score_systems
+from trubleu.results import SCHEMA
+from trubleu.scoring.systems import Collected, LeftOutRow, Sampling, SegmentRow, check_sampling, report, score_systems
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import PartialSample, block_number
 from trubleu.stats.sums import Cells
 from trubleu.text.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.data import LineStream
     from trubleu.execution import Engine
-    from trubleu.execution.output_parts import PartsFolder
     from trubleu.files.paths import PathLike
     from trubleu.files.ranges import Mapped
     from trubleu.progress import Progress, Steps
-    from trubleu.scoring.systems import ScoreReport, SegmentRow, Sink
+    from trubleu.scoring.systems import ScoreReport, Sink
 
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
 """Factory of the metrics by name; called on each worker, so metrics are not pickled."""
-
 
 _PACKING: Final = Packing((PartialSample, Cells, WrittenPart))
 
@@ -65,11 +72,21 @@ def learn_range(
     metrics
         Those of this worker.
     """
-    found = (
-        {name: metric.counts(references, threads) for name, metric in learning_in_parts(metrics).items()}
-        for references, _ in replace(lines, spans=lines.spans[: len(files.paths)]).parts(files)
-    )
-    return summed(found)
+    sums: dict[str, NgramCounts] = {}
+    for references, _ in lines.parts(files):
+        add_counts(
+            sums, {name: metric.counts(references, threads) for name, metric in learning_in_parts(metrics).items()}
+        )
+    return sums
+
+
+def add_counts(sums: dict[str, NgramCounts], counts: Mapping[str, NgramCounts]) -> None:
+    """Add the counts of another part for each metric."""
+    for name, each in counts.items():
+        if name in sums:
+            sums[name].add_counts(each)
+        else:
+            sums[name] = each
 
 
 def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric]:
@@ -97,11 +114,6 @@ def references_only(files: LineStream) -> LineStream:
     return replace(files, systems={}, source=None, forms=files.forms[:kept], columns=())
 
 
-def _content(job: str, columns: int, lines: LineRange) -> list[object]:
-    digests = [span.digest() for spans in lines.spans[:columns] for span in spans]
-    return ["learn", job, lines.first, lines.count, *digests]
-
-
 def _pack_counts(found: dict[str, NgramCounts]) -> Packed | None:
     return _PACKING.pack({name: counts.plain() for name, counts in found.items()})
 
@@ -111,23 +123,10 @@ def _unpack_counts(header: dict[str, Any], array: Callable[[str], NDArray[Any]])
     return {name: NgramCounts.from_plain(values, arrays) for name, (values, arrays) in found.items()}
 
 
-def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
-    """Add up the counts of parts for each metric."""
-    sums: dict[str, NgramCounts] = {}
-    for counts in found:
-        for name, each in counts.items():
-            if name in sums:
-                sums[name].add_counts(each)
-            else:
-                sums[name] = each
-    return sums
-
-
 def _taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Metric]:
     """Make metrics that know what they have learned."""
     made = metrics()
-    learning = learning_in_parts(made)
-    return {name: learning[name].knowing(learned[name]) if name in learned else made[name] for name in made}
+    return {**made, **{name: metric.knowing(learned[name]) for name, metric in learning_in_parts(made).items()}}
 
 
 def same_metrics(metrics: MakeMetrics, signatures: Sequence[tuple[str, str]]) -> Mapping[str, Metric]:
@@ -186,21 +185,24 @@ class RangeScores(NamedTuple):
     """Results of a worker for a range; a part that it wrote may have been removed since."""
 
     samples: dict[tuple[str, str], PartialSample]
-    reference_numbers: set[str | None]
+    reference_numbers: list[str | None]
     segment_rows: dict[tuple[str, str], list[SegmentRow]]
     held: HeldWarnings
     written: WrittenPart | None = None
     is_there: bool = True
 
 
-def content(job: str, placed: Placed) -> list[object]:
+def _content(job: str, lines: LineRange | Placed) -> list[object]:
     """Return everything that identifies a range and its computation, for hashing."""
-    digests = [span.digest() for spans in placed.lines.spans for span in spans]
-    return [job, placed.row, placed.number, placed.lines.first, placed.lines.count, *digests]
+    place: list[object] = [job]
+    if isinstance(lines, Placed):
+        place += [lines.row, lines.number]
+        lines = lines.lines
+    return [*place, lines.first, lines.count, *(span.digest() for spans in lines.spans for span in spans)]
 
 
 def _pack_scores(found: RangeScores) -> Packed | None:
-    return _PACKING.pack((found.samples, sorted(map(str, found.reference_numbers)), found.held.plain(), found.written))
+    return _PACKING.pack((found.samples, found.reference_numbers, found.held.plain(), found.written))
 
 
 def _unpack_scores(
@@ -208,7 +210,7 @@ def _unpack_scores(
 ) -> RangeScores:
     samples, reference_numbers, held, written = _PACKING.unpack(header, array)
     is_there = parts is None or written is None or parts.holds(written)
-    return RangeScores(samples, set(reference_numbers), {}, HeldWarnings.from_plain(held), written, is_there)
+    return RangeScores(samples, reference_numbers, {}, HeldWarnings.from_plain(held), written, is_there)
 
 
 def _fit(count: int, placed: Placed, found: RangeScores) -> bool:
@@ -301,15 +303,22 @@ def score_files(
     if engine is not None:
         metrics = partial(same_metrics, metrics, signatures_of(made))
     job = "" if keep is None else _job(files, made, metrics)
-    where = _Where(engine, skip_bad, steps, threads, keep, cache or Cache())
+    run = partial((cache or Cache()).map, engine, folder=keep, skip_bad=skip_bad)
+    range_threads = threads if engine is None else engine.threads
     while True:
-        learned, usable = where.learn(files, learning, ranges, metrics, job)
+        content = partial(_content, f"learn {job}")
+        learned, usable = _learned(run, files, range_threads, learning, ranges, steps, content=content, state=metrics)
         count = sum(map(len, usable))
         known = [(name, each.digest) for name, each in learned.items()]
-        work = ScoreRange(files=files, count=count, segments=segments, parts=parts)
-        whole_job = repr([job, count, known, None if parts is None else parts.job])
+        content = partial(_content, repr([job, count, known, None if parts is None else parts.job]))
         make = partial(_taught, metrics, learned) if learned else metrics
-        merged, scored = where.score(work, usable, make, whole_job, len(systems) * len(made))
+        work = ScoreRange(files=files, count=count, segments=segments, parts=parts, threads=range_threads)
+        scorings = len(systems) * len(made)
+        advance = steps("score", count * scorings)
+        if engine is None:
+            work = replace(work, progress=advance)
+        told = None if engine is None else partial(_tell, advance, scorings)
+        merged, scored = _scored(run, work, usable, content=content, state=make, progress=told)
         if len(scored) == len(usable):
             break
         # Block boundaries depend on the number of segments, and learned metrics on the segments themselves, so the
@@ -354,50 +363,30 @@ class ScoreRange:
 
     def __call__(self, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
         """Score a range."""
-        if self.parts is None:
-            return self._scored(placed, metrics, None)
-        with self.parts.part(placed.number) as part:
-            found = self._scored(placed, metrics, lambda ids, scores: part.write(segment_lines(ids, scores)))
-            written = part.finish()
-        return found._replace(written=written)
-
-    def _scored(self, placed: Placed, metrics: Mapping[str, Metric], sink: Sink | None) -> RangeScores:
-        counter = PartCounter(
-            list(self.files.systems),
-            metrics,
-            partial(PartialBuilder, self.count, first=placed.row),
-            segments=self.segments,
-            sink=sink,
-            threads=self.threads,
-            progress=self.progress,
-        )
-        for references, outputs in placed.lines.parts(self.files):
-            counter.add(references, outputs)
-        samples = {key: each.finish() for key, each in counter.builders.items()}
-        return RangeScores(samples, counter.reference_numbers, counter.segment_rows, counter.held)
+        found = Collected(partial(PartialBuilder, self.count, first=placed.row))
+        with nullcontext() if self.parts is None else self.parts.part(placed.number) as part:
+            sink: Sink | None = found.keep if self.segments else None
+            if part is not None:
+                sink = lambda ids, scores: part.write(segment_lines(ids, scores))  # noqa: E731
+            for references, outputs in placed.lines.parts(self.files):
+                found.add(metrics, references, outputs, sink, self.threads, self.progress)
+            written = None if part is None else part.finish()
+        samples = {key: each.finish() for key, each in found.builders.items()}
+        return RangeScores(samples, sorted(found.reference_numbers, key=str), found.segment_rows, found.held, written)
 
 
 class Merged(Collected[SampleBuilder]):
-    """Merges the results of ranges, in order.
-
-    Parameters
-    ----------
-    count
-        How many segments all ranges have together.
-    """
+    """Merges the results of ranges, in order; ``count`` is how many segments all of them have."""
 
     def __init__(self, count: int) -> None:
-        super().__init__()
-        self._count = count
+        super().__init__(partial(SampleBuilder, count))
         self.written: list[WrittenPart] = []
 
-    def add(self, found: RangeScores) -> None:
+    def merge(self, found: RangeScores) -> None:
         """Add the next range."""
         for key, sample in found.samples.items():
-            if key not in self.builders:
-                self.builders[key] = SampleBuilder(self._count, sample.chunks.sums.shape[1])
-            self.builders[key].merge(sample)
-        self.reference_numbers |= found.reference_numbers
+            self.of_columns(*key, sample.chunks.sums.shape[1]).merge(sample)
+        self.reference_numbers.update(found.reference_numbers)
         for key, rows in found.segment_rows.items():
             self.segment_rows.setdefault(key, []).extend(rows)
         if found.written is not None:
@@ -405,93 +394,63 @@ class Merged(Collected[SampleBuilder]):
         self.held.merge(found.held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """Execution settings for ranges."""
+def _learned(
+    run: Callable[..., Iterator[tuple[LineRange, dict[str, NgramCounts]]]],
+    files: LineStream,
+    threads: int | None,
+    learning: Mapping[str, LearningMetric],
+    ranges: Sequence[LineRange],
+    steps: Steps,
+    **options: Any,
+) -> tuple[dict[str, Learned], Sequence[LineRange]]:
+    """Return what metrics learn from the references of ranges, and the usable ranges; ``run`` maps over ranges."""
+    if not learning:
+        return {}, ranges
+    advance = steps("learn", sum(map(len, ranges)))
+    references = references_only(files)
+    parts = {replace(lines, spans=lines.spans[: len(references.paths)]): lines for lines in ranges}
+    sums: dict[str, NgramCounts] = {}
+    usable = []
+    work = partial(learn_range, references, threads)
+    options |= {"pack": _pack_counts, "unpack": _unpack_counts, "progress": lambda lines: advance(len(lines))}
+    for lines, counts in run(work, [*parts], **options):
+        add_counts(sums, counts)
+        usable.append(parts[lines])
+    _check_some(usable)
+    # Rare n-grams are dropped, as they have no effect.
+    learned = {name: Learned.of(each) for name, each in sums.items()}
+    for name, each in learned.items():
+        learning[name].check_known(each.known.segments, own=True)
+    return learned, usable
 
-    engine: Engine | None
-    skip_bad: bool
-    steps: Steps
-    threads: int | None
-    keep: PathLike | None
-    cache: Cache
 
-    def learn(
-        self,
-        files: LineStream,
-        learning: Mapping[str, LearningMetric],
-        ranges: list[LineRange],
-        metrics: MakeMetrics,
-        job: str,
-    ) -> tuple[dict[str, Learned], list[LineRange]]:
-        """Return what the metrics learn from the references, and the usable ranges."""
-        if not learning:
-            return {}, ranges
-        advance = self.steps("learn", sum(map(len, ranges)))
-        usable: list[LineRange] = []
+def _tell(advance: Progress, scorings: int, done: Placed) -> None:
+    advance(len(done.lines) * scorings)
 
-        def found() -> Iterator[dict[str, NgramCounts]]:
-            threads = self.threads if self.engine is None else self.engine.threads
-            bare = references_only(files)
-            results = self.cache.map(
-                self.engine,
-                partial(learn_range, bare, threads),
-                ranges,
-                self.keep,
-                content=partial(_content, job, len(bare.paths)),
-                pack=_pack_counts,
-                unpack=_unpack_counts,
-                state=metrics,
-                progress=lambda lines: advance(len(lines)),
-                skip_bad=self.skip_bad,
-            )
-            for lines, counts in results:
-                usable.append(lines)
-                yield counts
 
-        # Rare n-grams are dropped, as they have no effect.
-        learned = {name: Learned.of(each) for name, each in summed(found()).items()}
-        _check_some(usable)
-        for name, each in learned.items():
-            learning[name].check_known(each.known.segments, own=True)
-        return learned, usable
-
-    def score(
-        self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, job: str, scorings: int
-    ) -> tuple[Merged, list[LineRange]]:
-        """Score ranges, and return the merged results and the usable ranges."""
-        *rows, count = accumulate(map(len, ranges), initial=0)
-        placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
-        advance = self.steps("score", count * scorings)
-        if self.engine is None:
-            own, told = replace(work, threads=self.threads, progress=advance), None
-        else:
-            own, told = replace(work, threads=self.engine.threads), lambda done: advance(len(done.lines) * scorings)
-        results = self.cache.map(
-            self.engine,
-            own,
-            placed,
-            self.keep,
-            content=partial(content, job),
-            pack=_pack_scores,
-            unpack=partial(_unpack_scores, work.parts),
-            fits=partial(_fit, count),
-            state=metrics,
-            progress=told,
-            skip_bad=self.skip_bad,
-        )
-        merged = Merged(count)
-        scored, gone = [], []
-        for each, found in results:
-            merged.add(found)
-            scored.append(each.lines)
-            if not found.is_there:
-                gone.append(each)
-        if gone and len(scored) == len(ranges):  # otherwise other parts will be needed
-            for each, found in mapped(self.engine, own, gone, state=metrics, skip_bad=self.skip_bad):
-                if found.written is not None:
-                    merged.written[each.number] = found.written
-        return merged, scored
+def _scored(
+    run: Callable[..., Iterator[tuple[Placed, RangeScores]]],
+    work: ScoreRange,
+    ranges: Sequence[LineRange],
+    **options: Any,
+) -> tuple[Merged, list[LineRange]]:
+    """Return the merged scores of ranges, and the usable ranges; ``run`` maps over ranges."""
+    rows = accumulate(map(len, ranges), initial=0)
+    placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=False))]
+    fits = partial(_fit, work.count)
+    options |= {"pack": _pack_scores, "unpack": partial(_unpack_scores, work.parts), "fits": fits}
+    merged = Merged(work.count)
+    scored, gone = [], []
+    for each, found in run(work, placed, **options):
+        merged.merge(found)
+        scored.append(each.lines)
+        if not found.is_there:
+            gone.append(each)
+    if gone and len(scored) == len(ranges):  # otherwise other parts will be needed
+        for each, found in run(work, gone, **options | {"folder": None, "progress": None}):
+            if found.written is not None:
+                merged.written[each.number] = found.written
+    return merged, scored
 
 
 def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_bad: bool = False) -> LineStream:
@@ -540,3 +499,97 @@ def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) ->
     things = [metrics, *made.values()]
     models = sorted({part.model for thing in things for part in held(thing) if isinstance(part, Tokenizer)})
     return repr([outside_sources(things), models, columns, files.source is not None, signatures_of(made)])
+
+
+WHAT: Final = "scores of segments"
+
+_quoted: Final = json.JSONEncoder().encode
+_FIELDS: Final = asdict(SegmentRow(id="", system="", metric="", score=None)).keys()
+
+
+def segments_folder(
+    folder: PathLike, paths: Sequence[PathLike], systems: Sequence[str], metrics: Mapping[str, Metric]
+) -> PartsFolder:
+    """Return the folder for the segment scores of some files, ready for writing.
+
+    Raises
+    ------
+    DataError
+        If it holds the scores of other files, systems or metrics, or anything else.
+    """
+    files = [places.absolute(path) for path in paths]
+    signatures = [(name, str(metric.signature())) for name, metric in metrics.items()]
+    parts = PartsFolder.of(folder, WHAT, repr([__version__, files, list(systems), signatures]))
+    parts.prepare()
+    return parts
+
+
+def segment_lines(ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[float]]) -> list[str]:
+    r"""Return a line of JSON per segment, metric and system, ordered by segment.
+
+    Examples
+    --------
+    >>> segment_lines(["1"], {("bleu-4", "A"): [12.5]})
+    ['{"schema": 1, "id": "1", "system": "A", "metric": "bleu-4", "score": 12.5}\n']
+    """
+    begins = [f'{{"schema": {SCHEMA}, "id": {_quoted(segment)}, "system": ' for segment in ids]
+    columns = []
+    for (metric, system), values in scores.items():
+        middle = f'{_quoted(system)}, "metric": {_quoted(metric)}, "score": '
+        columns.append([f"{middle}{value!r}}}\n" if math.isfinite(value) else f"{middle}null}}\n" for value in values])
+    return [begin + rest for begin, *rests in zip(begins, *columns, strict=True) for rest in rests]
+
+
+def write_report_segments(parts: PartsFolder, report: ScoreReport, metrics: Mapping[str, Metric]) -> None:
+    """Write the segment scores of an in-memory report as one part."""
+    scores = {
+        key: [row.score if row.score is not None else float("nan") for row in rows]
+        for key, rows in groupby(report.segments, key=lambda row: (row.metric, row.system))
+    }
+    count = len(report.segments) // max(len(scores), 1)
+    ids = [row.id for row in report.segments[:count]]
+    with parts.part(0) as part:
+        part.write(segment_lines(ids, scores))
+        written = part.finish()
+    commit_segments(parts, [written], report, metrics)
+
+
+def commit_segments(
+    parts: PartsFolder, written: Sequence[WrittenPart], report: ScoreReport, metrics: Mapping[str, Metric]
+) -> None:
+    """Write the manifest with all parts and the signatures."""
+    signatures = {row.metric: row.signature for row in report.scores}
+    about: dict[str, Any] = {
+        "trubleu": __version__,
+        "systems": list(report.systems),
+        "metrics": [{"metric": name, "signature": signatures[name]} for name in metrics],
+    }
+    if report.left_out:
+        about["left_out"] = [{"first": row.first, "last": row.last} for row in report.left_out]
+    parts.commit(written, about)
+
+
+def read_segment_scores(folder: PathLike) -> Iterator[SegmentRow]:
+    """Yield the segment scores written by ``trubleu score --segments-to FOLDER``, in segment order.
+
+    Parameters
+    ----------
+    folder
+        A path, or an address such as ``s3://bucket/scores``.
+
+    Raises
+    ------
+    DataError
+        If the folder is not finished, or not what was written.
+
+    Examples
+    --------
+    >>> list(read_segment_scores("no/folder"))
+    Traceback (most recent call last):
+    trubleu.errors.DataError: no/folder has no manifest.json: what is written there is not finished; finish it first
+    """
+    for number, line in enumerate(lines_of_parts(folder), 1):
+        record: dict[str, Any] = parse_object(line, f"{folder}, row {number}")
+        if record.keys() != _FIELDS:
+            raise DataError(f"{folder}, row {number}: this is not a segment score; name a folder of --segments-to")
+        yield SegmentRow(**record)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -99,11 +100,10 @@ def rating_effects(
     errors, shared = split_errors(whole)
     if not metric.uses_weights or whole.weights is None:
         return RatingEffects(variance=0.0, shared=np.zeros(0))
-    variance = variance_of_ratings(metric, [outputs], references, errors, seed=seed, threads=threads, progress=progress)
-    if not shared:
-        return RatingEffects(variance=variance, shared=np.zeros(0))
-    slopes = weight_slopes(metric, outputs, references, errors, threads=threads, progress=progress)
-    return RatingEffects(variance=variance, shared=shared.effects(slopes))
+    counting = {"threads": threads, "progress": progress}
+    variance = variance_of_ratings(metric, [outputs], references, errors, seed, **counting)
+    slopes = weight_slopes(metric, outputs, references, errors, **counting) if shared else None
+    return RatingEffects(variance=variance, shared=np.zeros(0) if slopes is None else shared.effects(slopes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,34 +192,25 @@ def variance_of_ratings(
     systems: Sequence[Sequence[str]],
     references: References | PreparedReferences,
     errors: NDArray[np.float64],
-    *,
-    seed: int = 12345,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    seed: int,
+    **counting: Any,
 ) -> float:
     """Return what errors of weights add to the variance of a score, or of the difference between two.
 
     The weights are given errors of the same size once more, many times: what the bootstrap's variance grows by is
     what the errors that they have already account for. Linear error propagation says too much, because scores bend.
+    ``counting`` goes to `Metric.statistics`.
     """
     whole = whole_references(references)
-    if whole.weights is None:
-        return 0.0
     metric = metric.learned(references) if metric.learns else metric
     generator = np.random.default_rng(seed)
+    resampled = partial(
+        bootstrap_scores, score=metric.score, resamples=DRAWN_RESAMPLES, seed=seed, threads=counting.get("threads")
+    )
 
     def variance(given: References | PreparedReferences) -> float:
-        scores = [
-            bootstrap_scores(
-                metric.statistics(outputs, given, threads=threads, progress=progress),
-                metric.score,
-                resamples=DRAWN_RESAMPLES,
-                seed=seed,
-                threads=threads,
-            )
-            for outputs in systems
-        ]
-        return float((scores[0] - scores[1] if len(scores) > 1 else scores[0]).var())
+        first, *other = (resampled(metric.statistics(outputs, given, **counting)) for outputs in systems)
+        return float((first - other[0] if other else first).var())
 
     with warnings.catch_warnings(action="ignore"):  # the scores themselves give the same warnings
         now = variance(references)
@@ -259,19 +250,17 @@ def weight_slopes(
     outputs: Sequence[str],
     references: References | PreparedReferences,
     errors: NDArray[np.float64],
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    **counting: Any,
 ) -> NDArray[np.float64]:
     """Return by how much the corpus score changes with each reference's weight, per unit.
 
     Weights are raised and lowered by their standard errors, within [−1, 1], because scores bend where another reference
     becomes the best one: what counts is the mean slope over the range in which the weight may lie. Unrated references
-    and those of segments without a positive weight have the slope 0.
+    and those of segments without a positive weight have the slope 0. ``counting`` goes to `Metric.statistics`.
     """
     whole = whole_references(references)
     slopes = np.zeros(whole.count)
-    if not metric.uses_weights or whole.weights is None:
+    if whole.weights is None:
         return slopes
     metric = metric.learned(references) if metric.learns else metric
     weights, offsets, counts = whole.weights, whole.offsets, whole.reference_counts()
@@ -280,7 +269,7 @@ def weight_slopes(
     floor = np.where((weights > 0) & (positive == 1), np.minimum(weights, LEAST_WEIGHT), -1.0)
     lowered, raised = np.maximum(weights - steps, floor), np.minimum(weights + steps, 1.0)
     with warnings.catch_warnings(action="ignore"):  # the scores themselves give the same warnings
-        rows = metric.statistics(outputs, references, threads=threads, progress=progress)
+        rows = metric.statistics(outputs, references, **counting)
         total = rows.sum(axis=0)
         # The same reference of every segment at once: no segment depends on another one's weights.
         for place in range(counts.max(initial=0)):
@@ -291,7 +280,7 @@ def weight_slopes(
             for values in (lowered, raised):
                 other = weights.copy()
                 other[moved] = values[moved]
-                changed = metric.statistics(outputs, whole.with_weights(other), threads=threads, progress=progress)
+                changed = metric.statistics(outputs, whole.with_weights(other), **counting)
                 scores.append(metric.score(total + (changed - rows)[owners]))
             slopes[moved] = (scores[1] - scores[0]) / (raised[moved] - lowered[moved])
     return slopes

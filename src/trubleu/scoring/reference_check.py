@@ -11,8 +11,6 @@ import numpy as np
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from trubleu.data import References
 
 
@@ -123,12 +121,12 @@ def check_references(references: References) -> ReferenceCheck:
     none = references.segments_without_positive()
     places = {name: Counter[int]() for name in KINDS}
     places["no_positive"].update(dict(zip(none.tolist(), counts[none].tolist(), strict=True)))
-    places["unrated"].update(_segments_of(references, np.flatnonzero(_unrated(references))))
     for index, _, weights in references.repeated():
         places["repeated" if len(set(weights)) == 1 else "contradicted"][index] += len(weights)
-    if references.empty_count():
-        empty = [index for index, text in enumerate(references.texts) if not text or text.isspace()]
-        places["empty"].update(_segments_of(references, np.array(empty)))
+    unrated = np.zeros(0) if references.weights is None else np.flatnonzero(np.isnan(references.weights))
+    empty = [index for index, text in enumerate(references.texts) if not text or text.isspace()]
+    for name, texts in (("unrated", unrated), ("empty", empty)):
+        places[name].update((np.searchsorted(references.offsets, texts, side="right") - 1).tolist())
     return ReferenceCheck(
         source=references.source,
         segments=len(references),
@@ -137,28 +135,20 @@ def check_references(references: References) -> ReferenceCheck:
         mean=references.count / max(len(references), 1),
         most=int(counts.max(initial=0)),
         weights=_histogram(references),
-        findings=tuple(_finding(name, found, references) for name, found in places.items()),
+        findings=tuple(
+            Finding(
+                name=name,
+                references=sum(found.values()),
+                segments=len(found),
+                ids=tuple(references.ids[index] for index in sorted(found)[:MOST_IDS]),
+            )
+            for name, found in places.items()
+        ),
         origins=tuple(
             OriginCount(origin=origin, references=count)
             for origin, count in Counter(references.origins or ()).most_common()
         ),
     )
-
-
-def _unrated(references: References) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    return np.zeros(references.count, dtype=bool) if references.weights is None else np.isnan(references.weights)
-
-
-def _segments_of(references: References, places: np.ndarray[Any, Any]) -> Iterable[int]:
-    """Return the segment of each flat index."""
-    segments: list[int] = (np.searchsorted(references.offsets, places, side="right") - 1).tolist()
-    return segments
-
-
-def _finding(name: str, found: Mapping[int, int], references: References) -> Finding:
-    first = sorted(found)[:MOST_IDS]
-    ids = tuple(references.ids[index] for index in first)
-    return Finding(name=name, references=sum(found.values()), segments=len(found), ids=ids)
 
 
 def _histogram(references: References) -> tuple[WeightBin, ...]:

@@ -6,10 +6,10 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,21 +19,19 @@ from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.metrics.base import as_references, reference_number, warn_unweighted, whole_references
 from trubleu.metrics.matching import NgramMetric
 from trubleu.progress import Steps, no_steps
-from trubleu.results import SCHEMA
+from trubleu.results import SCHEMA, Row
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
-from trubleu.stats import SampleBuilder, bootstrap_interval, compare
+from trubleu.stats import PartialBuilder, SampleBuilder, bootstrap_interval, compare
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from trubleu.data import PreparedReferences
     from trubleu.metrics.base import Metric
     from trubleu.progress import Progress
     from trubleu.scoring.rating_errors import RatingEffects
-    from trubleu.stats import Sample, TestName
+    from trubleu.stats import Comparison, TestName
 
 
 PREPARE_FROM: Final = 3
@@ -43,21 +41,13 @@ Sink = Callable[[Sequence[str], Mapping[tuple[str, str], Sequence[float]]], obje
 """Receives segment ids, and the scores by metric and system; NaN for a skipped segment."""
 
 
-class Builder(Protocol):
-    """Collects rows of statistics: `trubleu.stats.SampleBuilder` or `PartialBuilder`."""
-
-    def add(self, rows: NDArray[np.float64]) -> None:
-        """Add rows."""
-
-
-SomeBuilder = TypeVar("SomeBuilder", bound=Builder)
+SomeBuilder = TypeVar("SomeBuilder", bound=SampleBuilder | PartialBuilder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentRow:
+class SegmentRow(Row):
     """One segment of one system under one metric; the score is None if the metric skipped the segment."""
 
-    schema: int = SCHEMA
     id: str
     system: str
     metric: str
@@ -65,7 +55,12 @@ class SegmentRow:
 
 
 class Collected(Generic[SomeBuilder]):
-    """What was collected for all systems and metrics.
+    """The statistics of all systems and metrics, collected part by part, in one process or on a worker.
+
+    Parameters
+    ----------
+    builder
+        Makes what takes the rows of one system and metric, given their number of columns.
 
     Attributes
     ----------
@@ -74,90 +69,54 @@ class Collected(Generic[SomeBuilder]):
     reference_numbers
         How many references segments have, as signatures say it.
     segment_rows
-        The scores of segments, if they are wanted, by metric and system.
+        The scores of segments, if they are kept, by metric and system.
     held
         Warnings.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, builder: Callable[[int], SomeBuilder]) -> None:
+        self._builder = builder
         self.builders: dict[tuple[str, str], SomeBuilder] = {}
         self.reference_numbers: set[str | None] = set()
         self.segment_rows: dict[tuple[str, str], list[SegmentRow]] = {}
         self.held = HeldWarnings()
 
+    def of_columns(self, system: str, metric: str, columns: int) -> SomeBuilder:
+        """Return the builder of a system and metric whose rows have so many columns."""
+        if (system, metric) not in self.builders:
+            self.builders[system, metric] = self._builder(columns)
+        return self.builders[system, metric]
 
-class PartCounter(Collected[SomeBuilder]):
-    """Accumulates statistics part by part for all systems and metrics, in one process or on a worker.
-
-    Parameters
-    ----------
-    systems
-        The names of the systems.
-    metrics
-        The metrics by name.
-    builder
-        Makes what takes the rows of one system and metric, given their number of columns.
-    segments
-        Whether the score of every segment is wanted.
-    sink
-        Takes the scores of the segments of each part instead: their ids, and by metric and system a score each.
-    threads, progress
-        As for `Metric.statistics`.
-    """
-
-    def __init__(
+    def add(
         self,
-        systems: Sequence[str],
         metrics: Mapping[str, Metric],
-        builder: Callable[[int], SomeBuilder],
-        *,
-        segments: bool = False,
+        references: References | PreparedReferences,
+        outputs: Mapping[str, Sequence[str]],
         sink: Sink | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        super().__init__()
-        self._systems = systems
-        self._metrics = metrics
-        self._builder = builder
-        self._segments = segments
-        self._sink = sink
-        self._threads = threads
-        self._progress = progress
-
-    def add(self, references: References | PreparedReferences, outputs: Mapping[str, Sequence[str]]) -> None:
-        """Add a part."""
+        """Add a part; its segment scores go to ``sink``, such as `keep`. The rest is as for `Metric.statistics`."""
         with self.held.of_part():
             self.reference_numbers.add(reference_number(references))
-            prepare_for(references, self._metrics.values(), len(self._systems))
+            prepare_for(references, metrics.values(), len(outputs))
             scores: dict[tuple[str, str], list[float]] = {}
-            for name, metric in self._metrics.items():
-                for system in self._systems:
-                    rows = metric.statistics(
-                        outputs[system], references, threads=self._threads, progress=self._progress
-                    )
-                    if (system, name) not in self.builders:
-                        self.builders[system, name] = self._builder(rows.shape[1])
-                    self.builders[system, name].add(rows)
-                    if self._segments or self._sink is not None:
+            for name, metric in metrics.items():
+                for system, texts in outputs.items():
+                    rows = metric.statistics(texts, references, threads=threads, progress=progress)
+                    self.of_columns(system, name, rows.shape[1]).add(rows)
+                    if sink is not None:
                         scores[name, system] = metric.segment_scores(rows, references).tolist()
-            if scores:
-                self._take(whole_references(references).ids, scores)
+            if sink is not None:
+                sink(whole_references(references).ids, scores)
 
-    def _take(self, ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[float]]) -> None:
-        if self._sink is not None:
-            self._sink(ids, scores)
-            return
+    def keep(self, ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[float]]) -> None:
+        """Keep the scores of segments: a `Sink`."""
         for (name, system), values in scores.items():
             self.segment_rows.setdefault((name, system), []).extend(
                 SegmentRow(id=segment, system=system, metric=name, score=value if math.isfinite(value) else None)
                 for segment, value in zip(ids, values, strict=True)
             )
-
-
-def learners(metrics: Mapping[str, Metric]) -> list[str]:
-    """Return the names of the metrics that must see the references of all segments first."""
-    return [name for name, metric in metrics.items() if metric.learns]
 
 
 def prepare_for(references: References | PreparedReferences, metrics: Iterable[Metric], systems: int) -> None:
@@ -172,14 +131,13 @@ def prepare_for(references: References | PreparedReferences, metrics: Iterable[M
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRow:
+class ScoreRow(Row):
     """One system under one metric; the interval is None if not requested.
 
     `ratings_share` is the share of the interval's variance that is due to ratings, if these are taken into account.
     `parts` are the components of the score, such as precisions (`trubleu.metrics.Result.parts`).
     """
 
-    schema: int = SCHEMA
     system: str
     metric: str
     score: float
@@ -191,10 +149,9 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRow:
+class TestRow(Row):
     """One pair of systems under one metric; see `trubleu.stats.Comparison` for the fields."""
 
-    schema: int = SCHEMA
     metric: str
     a: str
     b: str
@@ -210,10 +167,9 @@ class TestRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOutRow:
+class LeftOutRow(Row):
     """A range of lines that could not be used and is excluded from all scores."""
 
-    schema: int = SCHEMA
     first: int
     last: int
 
@@ -276,13 +232,11 @@ class ScoreReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values for JSON."""
-        parts: dict[str, Sequence[Any]] = {
-            "scores": self.scores,
-            "tests": self.tests,
-            "segments": self.segments,
-            "left_out": self.left_out,
+        rows = {
+            name: [asdict(row) for row in getattr(self, name)]
+            for name in ("scores", "tests", "segments", "left_out")
+            if getattr(self, name) or name == "scores"
         }
-        rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
         for row in () if self.of_raters else rows["scores"]:
             del row["ratings_share"]
         notes = {"notes": [{"note": note} for note in self.notes]} if self.notes else {}
@@ -320,11 +274,6 @@ class Sampling:
     seed: int = 12345
     ratings: bool = False
 
-    @property
-    def test_name(self) -> TestName | None:
-        """The name of the paired test."""
-        return "bootstrap" if self.test is True else self.test or None
-
 
 def score_systems(
     systems: Mapping[str, Sequence[str]],
@@ -361,9 +310,20 @@ def score_systems(
             what = f"all outputs of {name} are empty; check the file, or what the system wrote"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
     warn_unweighted(metrics, weighted=whole_references(references).weighted())
-    effects = None
+    effects: dict[tuple[str, str], RatingEffects] | None = None
     if sampling is not None and sampling.ratings:
-        effects = _all_rating_effects(systems, references, metrics, sampling.seed, threads, steps)
+        whole = whole_references(references)
+        known_errors(whole)
+        passes = 2 + 2 * int(whole.reference_counts().max(initial=0)) + DRAWS
+        weighing = sum(metric.uses_weights for metric in metrics.values())
+        advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
+        effects = {
+            (system, name): rating_effects(
+                metric, outputs, references, seed=sampling.seed, threads=threads, progress=advance
+            )
+            for name, metric in metrics.items()
+            for system, outputs in systems.items()
+        }
     return score_parts(
         [(references, systems)],
         tuple(systems),
@@ -379,26 +339,6 @@ def score_systems(
 
 Effects: TypeAlias = "Mapping[tuple[str, str], RatingEffects]"
 """By system and metric: the effects of rating errors on the score."""
-
-
-def _all_rating_effects(
-    systems: Mapping[str, Sequence[str]],
-    references: References | PreparedReferences,
-    metrics: Mapping[str, Metric],
-    seed: int,
-    threads: int | None,
-    steps: Steps,
-) -> Effects:
-    whole = whole_references(references)
-    known_errors(whole)
-    passes = 2 + 2 * int(whole.reference_counts().max(initial=0)) + DRAWS
-    weighing = sum(metric.uses_weights for metric in metrics.values())
-    advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
-    return {
-        (system, name): rating_effects(metric, outputs, references, seed=seed, threads=threads, progress=advance)
-        for name, metric in metrics.items()
-        for system, outputs in systems.items()
-    }
 
 
 def score_parts(
@@ -431,18 +371,16 @@ def score_parts(
     sampling = sampling or Sampling()
     check_sampling(sampling, systems, count)
     advance = steps("score", count * len(systems) * len(metrics))
-    counter = PartCounter(
-        systems, metrics, partial(SampleBuilder, count), segments=segments, threads=threads, progress=advance
-    )
-    learning = learners(metrics)
+    collected = Collected(partial(SampleBuilder, count))
+    learning = [name for name, metric in metrics.items() if metric.learns]
     for references, outputs in parts:
         if learning and len(references) != count:
             raise UsageError(
                 f"{some(learning)} needs the references of all segments before it can score one; "
                 "score the corpus as a whole, or let the metric learn first (Metric.learned)"
             )
-        counter.add(references, outputs)
-    return report(counter, systems, metrics, sampling=sampling, effects=effects, threads=threads, steps=steps)
+        collected.add(metrics, references, outputs, collected.keep if segments else None, threads, advance)
+    return report(collected, systems, metrics, sampling=sampling, effects=effects, threads=threads, steps=steps)
 
 
 def report(
@@ -471,48 +409,41 @@ def report(
     reference_numbers = collected.reference_numbers
     blocks = max((sample.blocks for sample in samples.values()), default=0)
     nrefs = next(iter(reference_numbers)) if len(reference_numbers) == 1 else "var"
+    settings: dict[str, Any] = {each: getattr(sampling, each) for each in ("resamples", "confidence", "seed")}
+    drawing = settings | {"threads": threads}
     scores: list[ScoreRow] = []
     tests: list[TestRow] = []
     for name, metric in metrics.items():
+        of_metric = {system: samples[system, name] for system in systems}
+        of_ratings = None if effects is None else {system: effects[system, name] for system in systems}
+        shared = None if of_ratings is None else {system: each.shared for system, each in of_ratings.items()}
         signature = metric.signature(nrefs)
         if sampling.interval:
             about = {"ci": sampling.confidence, "bs": sampling.resamples, "seed": sampling.seed}
             errors = "ratings" if effects is not None and metric.uses_weights else None
             signature = signature.extended(**about, blocks=blocks or None, errors=errors)
         advance = steps(f"interval {name}", len(systems) * sampling.resamples * sampling.interval)
-        for system in systems:
-            sample = samples[system, name]
-            low = high = share = None
-            if sampling.interval:
-                interval = bootstrap_interval(
-                    sample,
-                    metric.score,
-                    effects=None if effects is None else effects[system, name].shared,
-                    resamples=sampling.resamples,
-                    confidence=sampling.confidence,
-                    seed=sampling.seed,
-                    threads=threads,
-                    progress=advance,
-                )
-                low, high = interval.low, interval.high
-                share = None if effects is None else effects[system, name].share(interval.standard_error)
+        for system, sample in of_metric.items():
             result = metric.result(sample.total[np.newaxis])
-            scores.append(
-                ScoreRow(
-                    system=system,
-                    metric=name,
-                    score=result.score,
-                    low=low,
-                    high=high,
-                    ratings_share=share,
-                    signature=str(signature),
-                    parts=result.parts,
-                )
+            row = ScoreRow(system=system, metric=name, score=result.score, signature=str(signature), parts=result.parts)
+            if sampling.interval:
+                moved = None if shared is None else shared[system]
+                found = bootstrap_interval(sample, metric.score, effects=moved, progress=advance, **drawing)
+                share = None if of_ratings is None else of_ratings[system].share(found.standard_error)
+                row = replace(row, low=found.low, high=found.high, ratings_share=share)
+            scores.append(row)
+        if test := "bootstrap" if sampling.test is True else sampling.test:
+            advance = steps(f"test {name}", sampling.resamples * (2 if test == "randomisation" else 1))
+            compared = compare(
+                of_metric,
+                metric.score,
+                baseline=sampling.baseline,
+                test=test,
+                effects=shared,
+                progress=advance,
+                **drawing,
             )
-        if test := sampling.test_name:
-            of_metric = {system: samples[system, name] for system in systems}
-            of_ratings = None if effects is None else {system: effects[system, name].shared for system in systems}
-            tests += _test_rows(name, metric, of_metric, of_ratings, sampling, test, threads, steps)
+            tests += [_test_row(name, each) for each in compared]
     drawn = bool(sampling.interval or sampling.test)
     return ScoreReport(
         systems=tuple(systems),
@@ -524,11 +455,18 @@ def report(
         lower_is_better=frozenset(name for name, metric in metrics.items() if not metric.higher_is_better),
         readings={name: said for name, metric in metrics.items() if (said := metric.reading(nrefs))},
         baseline=sampling.baseline,
-        confidence=sampling.confidence if drawn else None,
-        resamples=sampling.resamples if drawn else None,
-        seed=sampling.seed if drawn else None,
         blocks=blocks if drawn else 0,
+        **(settings if drawn else {}),
     )
+
+
+_TESTED: Final = ("a", "b", "test", "n", "seed", "difference", "low", "high", "p", "p_holm")
+
+
+def _test_row(metric: str, found: Comparison) -> TestRow:
+    about = {name: getattr(found, name) for name in _TESTED}
+    # A single segment has no spread to measure an effect by, and JSON has no infinity.
+    return TestRow(metric=metric, effect=found.effect if np.isfinite(found.effect) else None, **about)
 
 
 def check_sampling(sampling: Sampling, systems: Sequence[str], count: int) -> None:
@@ -542,38 +480,3 @@ def check_sampling(sampling: Sampling, systems: Sequence[str], count: int) -> No
         raise DataError("there are no segments, so neither an interval nor a test can be made")
     if not count:
         warnings.warn("there are no segments, and the score of nothing is 0", TrubleuWarning, stacklevel=3)
-
-
-def _test_rows(
-    name: str,
-    metric: Metric,
-    samples: Mapping[str, Sample],
-    effects: Mapping[str, NDArray[np.float64]] | None,
-    sampling: Sampling,
-    test: TestName,
-    threads: int | None,
-    steps: Steps,
-) -> list[TestRow]:
-    comparisons = compare(
-        samples,
-        metric.score,
-        baseline=sampling.baseline,
-        test=test,
-        effects=effects,
-        resamples=sampling.resamples,
-        seed=sampling.seed,
-        confidence=sampling.confidence,
-        threads=threads,
-        progress=steps(f"test {name}", sampling.resamples * (2 if test == "randomisation" else 1)),
-    )
-    # A single segment has no spread to measure an effect by, and JSON has no infinity.
-    return [
-        TestRow(
-            metric=name,
-            **{each: getattr(found, each) for each in ("a", "b", "test", "n", "seed", "difference", "low", "high")},
-            effect=found.effect if np.isfinite(found.effect) else None,
-            p=found.p,
-            p_holm=found.p_holm,
-        )
-        for found in comparisons
-    ]

@@ -1,20 +1,24 @@
-"""The words and sentences of the simulated world with all their variants, and the tables for parsing them.
+"""The words and sentences of the simulated world, the tables for parsing them, and the speakers who use them.
 
-They are in ``words.toml`` and ``sentences.toml``.
+Words and sentences are in ``words.toml`` and ``sentences.toml``.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise, product
+from functools import cache, lru_cache
+from itertools import accumulate, pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from trubleu.simulate.reader import Reading
 
 
 Kind: TypeAlias = Literal["thing", "doing", "place", "good", "bad", "praise", "blame", "name", "time"]
@@ -120,11 +124,9 @@ _CONTRACTED: Final = {short: full.split() for full, short in reversed(PHRASES.co
 _STEEPNESS: Final = 0.3  # of the frequencies of sentences, in file order
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A slot in a sentence: its letter, the kind of concept it takes and which form of it."""
+class Slot(NamedTuple):
+    """A slot in a sentence: the kind of concept it takes and which form of it."""
 
-    letter: str
     kind: Kind
     form: int
 
@@ -153,16 +155,6 @@ class Sentence:
     cues: tuple[tuple[str, ...], ...]
     labels: tuple[str, ...]
 
-    @property
-    def topical(self) -> bool:
-        """Whether it belongs to a topic."""
-        return any(slot.letter in TOPICAL for slot in self.slots)
-
-    @property
-    def refers(self) -> bool:
-        """Whether one of its words may refer to something mentioned before."""
-        return not PHRASES.referring.isdisjoint(self.labels)
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -188,11 +180,8 @@ def tokens(text: str) -> list[str]:
 
 def up_to(weights: Iterable[float]) -> tuple[float, ...]:
     """Return the cumulative sums of weights, normalised to 1."""
-    sums, total = [], 0.0
-    for weight in weights:
-        total += weight
-        sums.append(total)
-    return (*(each / total for each in sums[:-1]), 1.0)
+    sums = list(accumulate(weights))
+    return (*(each / sums[-1] for each in sums[:-1]), 1.0)
 
 
 @cache
@@ -217,21 +206,9 @@ def details() -> dict[Kind | None, Choice]:
 
 
 @cache
-def greetings() -> Choice:
-    """Return opening turns without a topic."""
-    return _choice("", PHRASES.greetings)
-
-
-@cache
-def openers() -> Choice:
-    """Return phrases that may precede a sentence."""
-    return _choice("", PHRASES.openers)
-
-
-@cache
-def tails() -> Choice:
-    """Return phrases that may follow a sentence."""
-    return _choice("", PHRASES.tails)
+def phrases(kind: Literal["greetings", "openers", "tails"]) -> Choice:
+    """Return opening turns without a topic, or phrases that may precede or follow a sentence."""
+    return _choice("", getattr(PHRASES, kind))
 
 
 def all_sentences() -> Iterator[Sentence]:
@@ -240,7 +217,7 @@ def all_sentences() -> Iterator[Sentence]:
         yield from choice.sentences
     for by_focus in (*responses().values(), details()):
         yield from dict.fromkeys(sentence for choice in by_focus.values() for sentence in choice.sentences)
-    yield from greetings().sentences
+    yield from phrases("greetings").sentences
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,12 +284,8 @@ def _by_focus(act: str, lines: Iterable[str]) -> dict[Kind | None, Choice]:
     sorts: dict[Kind | None, list[str]] = {"thing": [], "doing": [], None: []}
     for line in lines:
         letters = set(re.findall(r"\{(.)\}", line))
-        if letters.isdisjoint(TOPICAL):
-            sorts[None].append(line)
-        elif letters & set(DOING):
-            sorts["doing"].append(line)
-        else:
-            sorts["thing"].append(line)
+        focus: Kind | None = "doing" if letters & set(DOING) else "thing" if letters & TOPICAL else None
+        sorts[focus].append(line)
     return {focus: _choice(act, some or list(lines)) for focus, some in sorts.items()}
 
 
@@ -340,7 +313,7 @@ def _written(line: str) -> Iterator[str]:
 
 def _sentence(act: str, line: str) -> Sentence:
     letters = re.findall(r"\{(.)\}", line)
-    slots = tuple(Slot(letter, _KINDS[letter], max(0, DOING.find(letter))) for letter in letters)
+    slots = tuple(Slot(_KINDS[letter], max(0, DOING.find(letter))) for letter in letters)
     cues = tuple(tuple(tokens(cue)) for cue in re.findall(r"\[([^]]*)\]", line))
     plain = re.sub(r"[\[\]]", "", line)
     labels: list[str] = []
@@ -350,3 +323,213 @@ def _sentence(act: str, line: str) -> Sentence:
         else:
             labels += tokens(part)
     return Sentence(re.sub(r"\{.\}", "%s", plain), slots, act, cues, tuple(labels))
+
+
+_ZIPF: Final = 0.9  # Zipf exponent of topic and concept frequencies
+_SAME: Final = 0.85  # share of responses that name the same thing, if they name one of its kind
+_OPENER, _TAIL, _MORE = 0.3, 0.15, 0.28  # share of responses with an opener, a tail, or a second sentence
+_DULL_OF_TOPIC: Final = 0.3  # share of dull responses that still name something
+_WITHOUT_CONTEXT, _GREETING = 0.25, 0.3
+_FITS_WELL: Final = 0.8
+
+_USUAL: Final = (("good", 0.42), ("dull", 0.25), ("general", 0.08), ("telling", 0.05), ("wrong act", 0.1),
+                 ("off topic", 0.07), ("near parrot", 0.03))  # fmt: skip
+_FAULTS: Final = (("dull", 0.3), ("off topic", 0.3), ("wrong act", 0.25), ("near parrot", 0.15))
+
+
+@dataclass(slots=True)
+class Scene:
+    """The state of a conversation: the topic, the act of the message, and the concepts named so far, by kind."""
+
+    topic: str
+    act: str
+    named: dict[Kind, Concept]
+    focus: Kind | None = None
+
+
+class Speaker:
+    """Expresses acts in words, determined by the world's seed and the draws.
+
+    Parameters
+    ----------
+    world
+        The seed of the world, which decides how frequent topics and meanings are.
+    draws
+        Of everything else; only its ``random`` is used, which is the same in every version of Python.
+    """
+
+    def __init__(self, world: int, draws: Random) -> None:
+        self._popular = _popularity(world)
+        self._draw: Callable[[], float] = draws.random
+
+    def scene(self) -> Scene:
+        """Draw a topic and an act for a message."""
+        act = self._one_of(_MESSAGE_ACTS)
+        return Scene(self._popular.topic(self._draw()), act, {})
+
+    def scene_of(self, message: Reading) -> Scene:
+        """Return the scene of a parsed message; missing parts are drawn."""
+        scene = self.scene()
+        if message.topic is not None:
+            scene.topic = message.topic
+        acts = sorted(act for act in message.acts if act in PHRASES.messages)
+        if acts:
+            scene.act = acts[0]
+        for concept in reversed(message.concepts):
+            if concept.topic in (None, scene.topic):
+                scene.named[concept.kind] = concept
+        scene.focus = _focus(scene)
+        return scene
+
+    def conversation(self, *, good: bool) -> tuple[tuple[str, ...], str, str]:
+        """Generate a context, a message and a response: a good one, or a typical one."""
+        scene = self.scene()
+        context, message = self.context(scene), self.message(scene)
+        return context, message, self.good(scene) if good else self.response(scene, self._drawn(_USUAL))
+
+    def context(self, scene: Scene) -> tuple[str, ...]:
+        """Generate the turns before the message, if any."""
+        draw = self._draw()
+        if draw < _WITHOUT_CONTEXT:
+            return ()
+        if draw < _WITHOUT_CONTEXT + _GREETING:
+            return (self._said(phrases("greetings"), scene),)
+        focus: Kind = "thing" if self._draw() < 0.5 else "doing"
+        return (self._with_fillers(self._said(details()[focus], scene), scene),)
+
+    def message(self, scene: Scene) -> str:
+        """Generate the message of a scene, and record the concepts it names."""
+        text = self._said(messages()[scene.act], scene, remember=True)
+        scene.focus = _focus(scene)
+        if self._draw() < _MORE:
+            text = f"{self._detail(scene, 1.0)} {text}"
+        return self._with_fillers(text, scene)
+
+    def faulty(self, scene: Scene) -> str:
+        """Generate a bad response: dull, off-topic, with an unfitting act, or repeating the message."""
+        return self.response(scene, self._drawn(_FAULTS))
+
+    def good(self, scene: Scene) -> str:
+        """Generate a good response: with a fitting act, about the topic of the message."""
+        return self._with_fillers(self._fitting(scene, 1.0), scene)
+
+    def response(self, scene: Scene, sort: str) -> str:
+        """Generate a response of a given kind."""
+        match sort:
+            case "good":
+                text = self._fitting(scene, _SAME)
+            case "general":
+                text = self._said(responses()[self._one_of(_FITTING[scene.act])][None], scene)
+            case "dull":
+                focus = scene.focus if self._draw() < _DULL_OF_TOPIC else None
+                text = self._said(responses()["be dull"][focus], scene, _SAME)
+            case "telling":
+                text = self._detail(scene, _SAME)
+            case "wrong act":
+                text = self._topical(_UNFITTING[scene.act], scene, _SAME)
+            case "off topic":
+                other = self.scene()
+                while other.topic == scene.topic:
+                    other = self.scene()
+                text = self._topical(_RESPONSE_ACTS, other)
+            case _:
+                text = self._said(messages()[scene.act], scene, 1.0)
+        return self._with_fillers(text, scene)
+
+    def _fitting(self, scene: Scene, same: float) -> str:
+        text = self._topical(_FITTING[scene.act], scene, same)
+        return f"{text} {self._detail(scene, same)}" if self._draw() < _MORE else text
+
+    def _topical(self, acts: Sequence[str], scene: Scene, same: float = 0.0) -> str:
+        """Express one of some acts in a sentence about the scene's topic."""
+        return self._said(responses()[self._one_of(acts)][scene.focus or "thing"], scene, same)
+
+    def _detail(self, scene: Scene, same: float) -> str:
+        return self._said(details()[scene.focus or "thing"], scene, same)
+
+    def _with_fillers(self, text: str, scene: Scene) -> str:
+        if self._draw() < _OPENER:
+            text = f"{self._said(phrases('openers'), scene)} {text}"
+        if self._draw() < _TAIL:
+            text = f"{text} {self._said(phrases('tails'), scene)}"
+        return text
+
+    def _said(self, choice: Choice, scene: Scene, same: float = 0.0, *, remember: bool = False) -> str:
+        """Draw a sentence and its words; ``same`` is how often it names what was named, where it can."""
+        draw, popular = self._draw, self._popular
+        sentence = choice.sentences[bisect(choice.up_to, draw())]
+        if not sentence.slots:
+            return sentence.text
+        words = []
+        for slot in sentence.slots:
+            kind = slot.kind
+            concept = scene.named.get(kind) if kind == scene.focus and draw() < same else None
+            if concept is None:
+                concept = popular.concept(scene.topic, kind, draw())
+                if remember:
+                    scene.named[kind] = concept
+            ways = concept.ways
+            # The product of two draws favours small values, so the first expression is the most frequent.
+            words.append(ways[int(draw() * draw() * len(ways))][slot.form])
+        return sentence.text % tuple(words)
+
+    def _one_of(self, acts: Sequence[str]) -> str:
+        return acts[int(self._draw() * len(acts))]
+
+    def _drawn(self, shares: tuple[tuple[str, float], ...]) -> str:
+        draw = self._draw()
+        for name, share in shares:
+            draw -= share
+            if draw < 0:
+                return name
+        return shares[0][0]
+
+
+class _Popularity:
+    """Frequencies of topics and concepts: Zipf's law, in a seeded order."""
+
+    def __init__(self, seed: int) -> None:
+        draw = Random(f"popularity/{seed}").random  # noqa: S311 - no secret
+
+        def shuffled(concepts: Iterable[Concept]) -> tuple[list[Concept], tuple[float, ...]]:
+            order = sorted(concepts, key=lambda _: draw())
+            return order, _zipf(len(order))
+
+        self._topics = sorted(topics(), key=lambda _: draw())
+        self._topics_up_to = _zipf(len(self._topics))
+        everywhere = {kind: shuffled(some) for kind, some in general().items()}
+        self._concepts = {
+            topic: {kind: shuffled(some) for kind, some in kinds.items()} | everywhere
+            for topic, kinds in topics().items()
+        }
+
+    def topic(self, draw: float) -> str:
+        return self._topics[bisect(self._topics_up_to, draw)]
+
+    def concept(self, topic: str, kind: Kind, draw: float) -> Concept:
+        some, up_to = self._concepts[topic][kind]
+        return some[bisect(up_to, draw)]
+
+
+@lru_cache(maxsize=8)
+def _popularity(seed: int) -> _Popularity:
+    return _Popularity(seed)
+
+
+def _focus(scene: Scene) -> Kind | None:
+    kinds: tuple[Kind, ...] = ("thing", "doing")
+    return next((kind for kind in kinds if kind in scene.named), None)
+
+
+def _zipf(count: int) -> tuple[float, ...]:
+    return up_to(rank**-_ZIPF for rank in range(1, count + 1))
+
+
+_MESSAGE_ACTS: Final = tuple(PHRASES.messages)
+_RESPONSE_ACTS: Final = tuple(act for act in PHRASES.responses if act != "be dull")
+_FITTING: Final = {
+    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) >= _FITS_WELL) for asked, fits in PHRASES.fit.items()
+}
+_UNFITTING: Final = {
+    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) < 0.5) for asked, fits in PHRASES.fit.items()
+}

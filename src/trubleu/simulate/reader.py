@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.simulate import grammar
 from trubleu.simulate.grammar import PHRASES, Concept, Entry
@@ -81,35 +81,27 @@ def whole_sentences(labels: Sequence[tuple[str, ...]]) -> Found:
     return Found(best[-1][0] / max(1, len(labels) - names), tuple(reversed(acts)), frozenset(denied))
 
 
-@dataclass(slots=True)
-class _Node:
-    """A node of the trie of sentence labels; ``act`` is that of the sentence that ends here, if any."""
-
-    after: dict[str, _Node] = field(default_factory=dict)
-    act: str | None = None
-
-
 def _beginning(labels: Sequence[tuple[str, ...]], begin: int) -> Iterator[tuple[int, str]]:
     """Yield the ends of sentences that begin at a position, and their acts."""
     nodes = [_sentences()]
     for at in range(begin, len(labels)):
-        nodes = [node.after[label] for node in nodes for label in labels[at] if label in node.after]
+        nodes = [node[label] for node in nodes for label in labels[at] if label in node]
         if not nodes:
             return
         for node in nodes:
-            if node.act is not None:
-                yield at + 1, node.act
+            if None in node:
+                yield at + 1, node[None]
 
 
 @cache
-def _sentences() -> _Node:
-    root = _Node()
+def _sentences() -> dict[str | None, Any]:
+    """Return a trie of the labels of all sentences; None leads to the act of the sentence that ends there."""
+    root: dict[str | None, Any] = {}
     for sentence in grammar.all_sentences():
         node = root
         for label in sentence.labels:
-            node = node.after.setdefault(label, _Node())
-        if not node.act:
-            node.act = sentence.act
+            node = node.setdefault(label, {})
+        node[None] = node.get(None) or sentence.act
     return root
 
 
@@ -321,13 +313,10 @@ def _broken(labels: list[tuple[str, ...]]) -> float:
     pairs, first, last = grammar.neighbours()
     if len(labels) == 1:
         return 0.0 if any(label in first or label in last for label in labels[0]) else 1.0
-    bad = 0
-    for lefts, rights in pairwise(labels):
-        for left in lefts:
-            if any((left, right) in pairs or (left in last and right in first) for right in rights):
-                break
-        else:
-            bad += 1
+    bad = sum(
+        not any((left, right) in pairs or (left in last and right in first) for left in lefts for right in rights)
+        for lefts, rights in pairwise(labels)
+    )
     return bad / max(1, len(labels) - 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -198,11 +199,7 @@ class Pool:
         """
         offsets, counts = self.candidates.offsets, self.candidates.reference_counts()
         kept = np.arange(self.candidates.count) - np.repeat(offsets[:-1], counts) < number
-        rated = self.candidates
-        if weights is not None:
-            rated = References(
-                rated.texts, offsets, weights, ids=rated.ids, messages=rated.messages, source="the simulated study"
-            )
+        rated = self.candidates if weights is None else self.candidates.with_weights(weights)
         return rated.take(np.arange(len(self)), kept)
 
 
@@ -486,12 +483,18 @@ def make_conditions(metrics: Sequence[str], references: Sequence[int], raters: S
         check_numbers(what, numbers, 1, most)
     if len(set(metrics)) != len(metrics) or not metrics:
         raise UsageError("give at least one metric, and none of them twice")
-    made = [
-        Condition(name, built, number, people)
-        for name, built in ((name, _built(name)) for name in metrics)
-        for number in references
-        for people in (raters if built.uses_weights else [None])
-    ]
+    made = []
+    for name in metrics:
+        spec = parse(name)
+        # As a user would if a study left a segment without a good reference.
+        metric = spec.build(**({"no_positive": "skip"} if spec.accepts("no_positive") else {}))
+        if metric.learns:
+            raise UsageError(
+                f"{name} learns from the references of all segments, so a test set is more than the sum of its "
+                "segments; leave it out"
+            )
+        people = raters if metric.uses_weights else [None]
+        made += [Condition(name, metric, *numbers) for numbers in product(references, people)]
     return tuple(made)
 
 
@@ -501,18 +504,6 @@ def check_numbers(what: str, numbers: Sequence[int], least: int, most: int = 10_
         check_whole(what, number, least, most)
     if len(set(numbers)) != len(numbers) or not numbers:
         raise UsageError(f"{what} must be one number or several different ones, separated by commas")
-
-
-def _built(name: str) -> Metric:
-    spec = parse(name)
-    # As a user would if a study left a segment without a good reference.
-    metric = spec.build(**({"no_positive": "skip"} if spec.accepts("no_positive") else {}))
-    if metric.learns:
-        raise UsageError(
-            f"{name} learns from the references of all segments, so a test set is more than the sum of its segments; "
-            "leave it out"
-        )
-    return metric
 
 
 def score_pool(
@@ -663,7 +654,14 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
     UsageError
         If there are not two systems, or neither is better.
     """
-    better, other = _better_first(pool)
+    check_two(pool.systems)
+    better, other = sorted(pool.systems, key=pool.quality, reverse=True)
+    qualities = {"better_quality": pool.quality(better), "other_quality": pool.quality(other)}
+    if len({*qualities.values()}) == 1:
+        raise UsageError(
+            f"{better} and {other} are equally good in truth, so there is nothing to find; give two systems that "
+            "differ (how often a difference is found where there is none is in the table anyway)"
+        )
     settings: dict[str, Any] = {"resamples": draws.resamples, "threads": draws.threads}
     told = steps("simulating studies", len(draws.segments) * draws.number * len(scored))
 
@@ -677,14 +675,13 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
         sure = real.p < LEVEL
         return [sure and real.difference > 0, sure and real.difference < 0, none.p < LEVEL]
 
-    shares = on_test_sets(pool, scored, draws, told, outcomes).mean(axis=2)
+    shares = on_test_sets(pool, scored, draws, told, outcomes).mean(axis=2).tolist()
     rows = []
-    for row, each in enumerate(scored):
+    for each, by_size in zip(scored, shares, strict=True):
         one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
         texts = int(np.minimum(pool.candidates.reference_counts(), each.condition.references).sum())
         raters = each.condition.raters
-        for column, size in enumerate(draws.segments):
-            found, wrong, false_alarms = shares[row, column].tolist()
+        for size, (found, wrong, false_alarms) in zip(draws.segments, by_size, strict=True):
             rows.append(
                 PowerRow(
                     **each.how,
@@ -698,29 +695,10 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
                     left_out=each.left_out,
                 )
             )
-    return PowerStudy(
-        better=better,
-        other=other,
-        better_quality=pool.quality(better),
-        other_quality=pool.quality(other),
-        pool=len(pool),
-        draws=draws,
-        rows=tuple(rows),
-    )
+    return PowerStudy(better=better, other=other, **qualities, pool=len(pool), draws=draws, rows=tuple(rows))
 
 
 def check_two(systems: Collection[str]) -> None:
     """Raise an error unless there are two systems."""
     if len(systems) != 2:
         raise UsageError(f"power is about two systems, not {len(systems)}; give --system twice")
-
-
-def _better_first(pool: Pool) -> tuple[str, str]:
-    check_two(pool.systems)
-    better, other = sorted(pool.systems, key=pool.quality, reverse=True)
-    if pool.quality(better) == pool.quality(other):
-        raise UsageError(
-            f"{better} and {other} are equally good in truth, so there is nothing to find; give two systems that "
-            "differ (how often a difference is found where there is none is in the table anyway)"
-        )
-    return better, other

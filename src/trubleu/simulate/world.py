@@ -18,9 +18,8 @@ from trubleu.files.jsonl import parse_json
 from trubleu.files.writer import atomic_writer, new_folder
 from trubleu.progress import Progress, Steps, no_steps
 from trubleu.simulate import reader
-from trubleu.simulate.grammar import tokens
+from trubleu.simulate.grammar import Speaker, tokens
 from trubleu.simulate.reader import read
-from trubleu.simulate.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -365,13 +364,11 @@ def write_world(
     >>> read_world(folder)
     World(seed=3)
     """
-    target = Path(folder)
     for name, number in (("corpus", corpus), ("segments", segments)):
         if type(number) is not int or number < 1:
             raise UsageError(f"{name} is {number}, but a world needs at least one conversation there")
     corpus_triples, seeds = world.triples(corpus), list(world.seeds(segments))
     responders = _responders(world, systems)
-    _check_names(responders)
     with new_folder(folder) as made:
         write_triples(made / CORPUS, corpus_triples, progress=progress("simulating", corpus))
         write_triples(made / SEEDS, seeds)
@@ -380,7 +377,7 @@ def write_world(
         with atomic_writer(made / WORLD) as file:
             file.write(json.dumps(about, indent=2) + "\n")
     means = {name: sum(each) / len(each) for name, each in qualities.items()}
-    return WrittenWorld(target, corpus, segments, dict(sorted(means.items(), key=lambda pair: -pair[1])))
+    return WrittenWorld(Path(folder), corpus, segments, dict(sorted(means.items(), key=lambda pair: -pair[1])))
 
 
 def read_world(folder: PathLike) -> World:
@@ -415,25 +412,19 @@ def _responders(world: World, systems: Mapping[str, str]) -> dict[str, Responder
     made: dict[str, Responder] = {}
     kinds: Counter[str] = Counter()
     for name, spec in systems.items():
-        made[name] = responder(world, spec)
-        kind = made[name].spec
-        if kinds[kind]:
-            made[name] = responder(world, spec, seed=kinds[kind])
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' "
+                "and '-', as in good=skill:0.8"
+            )
+        kind = responder(world, spec).spec
+        made[name] = responder(world, spec, seed=kinds[kind])
         kinds[kind] += 1
-    return made
-
-
-def _check_names(systems: Mapping[str, Responder]) -> None:
     if not systems:
         raise UsageError("a world needs at least one system")
-    wrong = [name for name in systems if not _NAME.fullmatch(name)]
-    if wrong:
-        raise UsageError(
-            f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' "
-            "and '-', as in good=skill:0.8"
-        )
     if len({name.lower() for name in systems}) < len(systems):
         raise UsageError("names of systems must differ in more than upper and lower case, as files do; rename one")
+    return made
 
 
 def _write_systems(

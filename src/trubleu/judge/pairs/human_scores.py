@@ -1,4 +1,4 @@
-"""Human ratings laid beside the segments: mean ratings of outputs as exact numbers."""
+"""Human ratings laid beside the segments: mean ratings as exact numbers; which pairs and segments are judged."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.data.ratings import MEAN
 from trubleu.data.weights import weight_on_scale
-from trubleu.errors import DataError, UsageError, counted, nearest
+from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.judge.report import nothing_fits
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References
-    from trubleu.judge.report import Notes
+    from trubleu.judge.pairs.reference_pool import Condition, Library
+    from trubleu.judge.pairs.results import Protocol
+    from trubleu.judge.report import GivenScores, Notes
 
 _EXACT: Final = 2**53
 """Up to here sums of whole numbers are exact in floating point."""
@@ -123,6 +126,11 @@ class Pair:
     rating_a: NDArray[np.float64]
     rating_b: NDArray[np.float64]
 
+    @property
+    def systems(self) -> tuple[int, int]:
+        """Both systems."""
+        return self.a, self.b
+
 
 def lay_out_pairs(
     opinions: Opinions, pairs: Sequence[tuple[int, int]], usable: Sequence[NDArray[np.bool_]]
@@ -159,18 +167,17 @@ def lay_out_pairs(
         # Scores with many digits, or many different numbers of raters: sums cannot be exact, only as fine as can be.
         common = 2 ** max(0, _EXACT.bit_length() - 1 - (-(-most // exact)).bit_length())
         whole = [[round(Fraction(each * common, exact)) for each in row] for row in whole]
-    laid_out = []
-    for (a, b), (segments, first, second), differences in zip(pairs, rated, whole, strict=True):
-        laid_out.append(
-            Pair(
-                a=a,
-                b=b,
-                segments=np.array(segments, dtype=np.int64),
-                opinion=np.array(differences, dtype=np.float64),
-                rating_a=np.array(first, dtype=np.float64),
-                rating_b=np.array(second, dtype=np.float64),
-            )
+    laid_out = [
+        Pair(
+            a=a,
+            b=b,
+            segments=np.array(segments, dtype=np.int64),
+            opinion=np.array(differences, dtype=np.float64),
+            rating_a=np.array(first, dtype=np.float64),
+            rating_b=np.array(second, dtype=np.float64),
         )
+        for (a, b), (segments, first, second), differences in zip(pairs, rated, whole, strict=True)
+    ]
     return laid_out, common
 
 
@@ -223,3 +230,100 @@ def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:
     counts = ratings.counts().values()
     if min(counts) != max(counts):
         notes.add(f"outputs have from {min(counts)} to {counted(max(counts), 'rating')} each")
+
+
+def systems_named(names: Sequence[str], systems: Sequence[str]) -> frozenset[int]:
+    """Return places of systems by their names, or of all."""
+    if list(names) == ["all"]:
+        return frozenset(range(len(systems)))
+    for name in names:
+        if name not in systems:
+            raise UsageError(f"there is no system {name!r} whose equals could be dropped; {nearest(name, systems)}")
+    return frozenset(systems.index(name) for name in names)
+
+
+FEW_UNITS: Final = 5
+
+
+def check_given(given: Sequence[GivenScores], systems: Sequence[str], judged: Iterable[int]) -> None:
+    """Raise an error for scores from a file that lack a system that is judged."""
+    for scores in given:
+        known = np.logical_or.reduce(np.isfinite(scores.table), axis=1)
+        if missing := [systems[place] for place in sorted(judged) if not known[place]]:
+            raise DataError(
+                f"{scores.source} has no scores of {scores.name} for {some(missing)}; "
+                "add them, or leave the systems out"
+            )
+
+
+def usable_segments(
+    library: Library,
+    pairs: Sequence[tuple[int, int]],
+    conditions: Sequence[Condition],
+    given: Sequence[GivenScores],
+    opinions: Opinions,
+    notes: Notes,
+) -> list[NDArray[np.bool_]]:
+    """Return for each pair the segments that every metric can score under every condition."""
+    count = len(library.references)
+    unrated, unscored, worthless = np.zeros((3, count), dtype=bool)
+    masks = []
+    for a, b in pairs:
+        means_a, means_b = opinions.of_pair(a, b)
+        rated, scored, positive = np.zeros(count, dtype=bool), *np.ones((2, count), dtype=bool)
+        rated[list(means_a.keys() & means_b.keys())] = True
+        for scores in given:
+            scored &= np.isfinite(scores.table[[a, b]]).all(axis=0)
+        for system, condition in product((a, b), conditions):
+            positive &= library.positive(condition, library.available((a, b), system))
+        if rated.any():  # a pair that nobody rated is left out as a whole
+            unrated |= ~rated
+        unscored |= rated & ~scored
+        worthless |= rated & scored & ~positive
+        masks.append(scored & positive)
+    if unrated.any():
+        notes.add(
+            f"{int(unrated.sum()):,} of {counted(count, 'segment')} lack a rating for a system of some pair "
+            "and are left out there"
+        )
+    if unscored.any():
+        notes.warn(
+            f"{counted(int(unscored.sum()), 'segment')} without a score from {some(scores.name for scores in given)} "
+            "for a system of some pair, left out there for every metric"
+        )
+    if worthless.any():
+        notes.warn(
+            f"{counted(int(worthless.sum()), 'segment')} without a reference of positive weight under some condition, "
+            "left out of every metric and condition"
+        )
+    return masks
+
+
+def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str], notes: Notes) -> list[Pair]:
+    """Return the pairs that have at least one unit, and say which have none."""
+    most = max(len(pair.segments) for pair in pairs)
+    if most == 0:
+        raise DataError(
+            "no pair of systems has a segment that both were rated on and every metric can score; "
+            "check the ids and names in the ratings and in files of scores, or name other pairs"
+        )
+    if most < protocol.unit:
+        raise UsageError(
+            f"a unit of {counted(protocol.unit, 'segment')} is larger than the data: no pair has more than {most} "
+            f"judged; use a smaller --unit"
+        )
+    kept = [pair for pair in pairs if len(pair.segments) >= protocol.unit]
+    if small := [f"{names[pair.a]}:{names[pair.b]}" for pair in pairs if len(pair.segments) < protocol.unit]:
+        notes.warn(f"pairs with fewer than {protocol.unit} judged segments are left out: {some(small)}")
+    if not any(pair.opinion.any() for pair in kept):
+        raise DataError(
+            "people rate both systems of every pair alike on every segment, so no metric can agree or disagree; "
+            "judge by another aspect or rate more outputs"
+        )
+    units = sum(protocol.shuffles().units(len(pair.segments)) for pair in kept)
+    if units < FEW_UNITS:
+        notes.warn(
+            f"there are only {counted(units, 'unit')}; coefficients of so few observations say little: "
+            "use a smaller --unit"
+        )
+    return kept

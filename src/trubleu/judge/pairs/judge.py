@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.errors import some
 from trubleu.execution.captured_warnings import HeldWarnings
-from trubleu.judge.given_scores import given_scores
-from trubleu.judge.pairs.conditions import (
-    CONDITIONS,
-    Condition,
-    check_given,
-    large_enough,
-    parse_conditions,
-    systems_named,
-    tell_of_references,
-    usable_segments,
-)
-from trubleu.judge.pairs.human_scores import Opinions, lay_out_pairs, parse_pairs
-from trubleu.judge.pairs.inference import (
-    Replicates,
-    cloud_of,
-    compare_measures,
-    correlation_row,
-    evidence_of,
-    sweep_row,
-)
-from trubleu.judge.pairs.observations import Observer
-from trubleu.judge.pairs.reference_pool import Library
-from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
-from trubleu.judge.pairs.scoring import Scoring
-from trubleu.judge.report import Notes
+from trubleu.judge.pairs import human_scores, observations
+from trubleu.judge.pairs.reference_pool import CONDITIONS, Condition, Library, parse_conditions, tell_of_references
+from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SweepRow, SystemRow, SystemScoreRow
+from trubleu.judge.report import Notes, given_scores
 from trubleu.progress import no_steps
 from trubleu.signature import make_signature
 from trubleu.stats.paired import holm_limit
@@ -44,15 +25,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
-    from trubleu.judge.given_scores import GivenScores
-    from trubleu.judge.pairs.observations import Column
-    from trubleu.judge.pairs.results import SweepName, SweepRow
+    from trubleu.judge.pairs.observations import Column, Replicates
+    from trubleu.judge.pairs.results import Measure, SweepName
+    from trubleu.judge.report import GivenScores
     from trubleu.metrics import Metric
     from trubleu.progress import Steps
+    from trubleu.stats import UnitDraws
 
-THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
-UNITS: Final = (1, 10, 20, 50, 100)
-ORDERS: Final = (1, 2, 3, 4)
+SWEPT: Final[Mapping[SweepName, tuple[str, Sequence[float]]]] = {
+    "threshold": ("thresholds", [round(1 - 0.2 * step, 1) for step in range(11)]),
+    "unit": ("unit sizes", [1, 10, 20, 50, 100]),
+    "order": ("orders", [1, 2, 3, 4]),
+}
+"""What sweeps are over, and the values of each."""
 
 MANY_EQUAL: Final = 0.05
 """The share of outputs equal to a reference from which on it is warned of."""
@@ -135,43 +120,32 @@ def judge_pairs(
     protocol = protocol or Protocol()
     names = list(systems)
     chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
-    wanted = parse_pairs(pairs, names)
-    dropping = systems_named(drop_equal, names)
+    wanted = human_scores.parse_pairs(pairs, names)
+    dropping = human_scores.systems_named(drop_equal, names)
     held = HeldWarnings()
     try:
         with held.of_part():
             notes = Notes()
-            opinions = Opinions.of(ratings, names, references, notes)
+            opinions = human_scores.Opinions.of(ratings, names, references, notes)
             judged = frozenset(place for pair in wanted for place in pair)
             given = given_scores(
                 scores, names, references.ids, ours=metrics, lower_is_better=lower_is_better, notes=notes
             )
-            check_given(given, names, judged)
+            human_scores.check_given(given, names, judged)
             weights = opinions.weights(ratings.ends()) if pool_outputs else None
             library = Library.build(references, systems, weights, dropping)
-            usable = usable_segments(library, wanted, chosen, given, opinions, notes)
-            laid_out, common = lay_out_pairs(opinions, wanted, usable)
-            kept = large_enough(laid_out, protocol, names, notes)
+            usable = human_scores.usable_segments(library, wanted, chosen, given, opinions, notes)
+            laid_out, common = human_scores.lay_out_pairs(opinions, wanted, usable)
+            kept = human_scores.large_enough(laid_out, protocol, names, notes)
             tell_of_references(library, kept, chosen, names, notes)
-            scoring = Scoring(library=library, outputs=list(systems.values()), pairs=kept, threads=threads)
-            study = _Study(
-                names=names,
-                metrics=metrics,
-                conditions=chosen,
-                protocol=protocol,
-                scoring=scoring,
-                given=given,
-                observer=Observer(pairs=kept, threads=threads),
-                steps=steps,
-                notes=notes,
-                common=common,
-            )
+            scoring = observations.Scoring(library=library, outputs=list(systems.values()), pairs=kept, threads=threads)
+            study = _Study(names, metrics, chosen, protocol, scoring, given, steps, notes, common)
             return study.report(opinions)
     finally:
         held.tell()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Study:
     """All that is settled before numbers are made."""
 
@@ -179,39 +153,31 @@ class _Study:
     metrics: Mapping[str, Metric]
     conditions: Sequence[Condition]
     protocol: Protocol
-    scoring: Scoring
+    scoring: observations.Scoring
     given: Sequence[GivenScores]
-    observer: Observer
     steps: Steps
     notes: Notes
     common: int
 
-    def report(self, opinions: Opinions) -> PairsReport:
+    def report(self, opinions: human_scores.Opinions) -> PairsReport:
         columns, system_scores = self._scored()
         protocol = self.protocol
         shuffles, replicates = protocol.shuffles(), protocol.replicates()
+        tables, threads = partial(observations.Tables, self.scoring.pairs, columns), self.scoring.threads
         advance = self.steps("draws", shuffles.draws * len(columns))
-        drawn, _ = self.observer.coefficients(columns, shuffles, progress=advance)
+        drawn = tables(shuffles).coefficients(threads, advance)
         advance = self.steps("bootstrap", replicates.draws * len(columns))
-        over_segments, over_systems = self.observer.coefficients(
-            columns, replicates, pair_counts=self._pair_counts(replicates.draws), progress=advance
-        )
-        units = self.observer.units(shuffles)
-        tried = [
-            Replicates(
-                measure=column.measure,
-                drawn=drawn[place],
-                over_segments=over_segments[place],
-                over_systems=over_systems[place] if over_systems else None,
-            )
-            for place, column in enumerate(columns)
-        ]
+        resampled = tables(replicates, self._pair_counts(replicates.draws)).coefficients(threads, advance)
+        over_segments, over_systems = resampled[: len(columns)], resampled[len(columns) :]
+        measures = [column.measure for column in columns]
+        tried = [observations.Replicates(*each) for each in zip_longest(measures, drawn, over_segments, over_systems)]
+        units = self._units(shuffles)
         rows = [
-            correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure.metric, each))
+            each.correlation_row(protocol.unit, units, protocol.confidence, self._signature(each.measure))
             for each in tried
         ]
         self._tell_undefined(tried)
-        comparisons = tuple(compare_measures(tried, protocol.confidence))
+        comparisons = tuple(observations.compare_measures(tried, protocol.confidence))
         for each in ([row.spearman_p for row in comparisons], [row.kendall_p for row in comparisons]):
             if limit := holm_limit([p for p in each if p is not None], protocol.resamples):
                 self.notes.add(limit)
@@ -228,7 +194,7 @@ class _Study:
                     segments=len(pair.segments),
                     units=shuffles.units(len(pair.segments)),
                 )
-                for pair in self.observer.pairs
+                for pair in self.scoring.pairs
             ),
             setting=Setting(
                 **{each.name: getattr(protocol, each.name) for each in fields(protocol) if each.name != "sweeps"},
@@ -237,62 +203,60 @@ class _Study:
             ),
             notes=self.notes.all(),
             metrics=self.metrics,
-            cloud=cloud_of(self.observer, columns, protocol.shuffles(draws=1), self.common),
-            evidence=evidence_of(self.scoring, columns, self.conditions),
+            cloud=observations.cloud_of(self.scoring, columns, protocol.shuffles(draws=1), self.common),
+            evidence=tuple(observations.evidence_of(self.scoring, columns, self.conditions)),
         )
+
+    def _units(self, draws: UnitDraws) -> int:
+        return sum(draws.units(len(pair.segments)) for pair in self.scoring.pairs)
 
     def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
         """Score every metric under every condition; metrics come first in the order of the columns."""
-        count = 2 * sum(len(pair.segments) for pair in self.scoring.pairs)
-        if not self.scoring.library.pooled:
-            systems = {system for pair in self.scoring.pairs for system in (pair.a, pair.b)}
-            count = sum(len(self.scoring.segments_of(system)) for system in systems)
+        pairs = self.scoring.pairs
+        count = sum(len(self.scoring.judged(pair, system)) for pair in pairs for system in pair.systems)
         advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
-        found: dict[tuple[str, int], Column] = {}
-        rows: list[SystemScoreRow] = []
-        for place, condition in enumerate(self.conditions):
+        columns = []
+        scores: dict[Measure, Mapping[int, float]] = {}
+        for condition in self.conditions:
             for name, metric in self.metrics.items():
-                found[name, place] = self.scoring.column(name, metric, condition, advance)
-                rows += self._system_scores(name, str(condition), self.scoring.corpus_scores(metric, condition))
-        columns = [found[name, place] for name in self.metrics for place in range(len(self.conditions))]
+                columns.append(self.scoring.column(name, metric, condition, advance))
+                scores[columns[-1].measure] = self.scoring.corpus_scores(metric, condition)
+        columns.sort(key=lambda column: list(self.metrics).index(column.measure.metric))
         for given in self.given:
             columns.append(self.scoring.given_column(given))
             judged = [given.table[system, self.scoring.segments_of(system)] for system in range(len(self.names))]
             means = {system: float(values.mean()) for system, values in enumerate(judged) if len(values)}
-            rows += self._system_scores(given.name, None, means)
-        return columns, rows
-
-    def _system_scores(self, name: str, condition: str | None, scores: Mapping[int, float]) -> list[SystemScoreRow]:
-        return [
-            SystemScoreRow(system=system, metric=name, condition=condition, score=scores.get(place))
-            for place, system in enumerate(self.names)
+            scores[columns[-1].measure] = means
+        return columns, [
+            SystemScoreRow(system=name, metric=measure.metric, condition=measure.condition, score=found.get(system))
+            for measure, found in scores.items()
+            for system, name in enumerate(self.names)
         ]
 
     def _pair_counts(self, replicates: int) -> NDArray[np.int64] | None:
         """Return how often each pair enters where systems are drawn with replacement, too; None for two systems."""
-        systems = sorted({system for pair in self.observer.pairs for system in (pair.a, pair.b)})
+        systems = self.scoring.systems
         if len(systems) < 3:
             return None
         generator = np.random.default_rng([self.protocol.seed, len(systems)])
         drawn = generator.multinomial(len(systems), np.full(len(systems), 1 / len(systems)), size=replicates)
-        firsts = [systems.index(pair.a) for pair in self.observer.pairs]
-        seconds = [systems.index(pair.b) for pair in self.observer.pairs]
-        counts: NDArray[np.int64] = drawn[:, firsts] * drawn[:, seconds]
+        sides = [[systems.index(system) for system in pair.systems] for pair in self.scoring.pairs]
+        counts: NDArray[np.int64] = drawn[:, sides].prod(axis=2)
         return counts
 
-    def _signature(self, name: str, tried: Replicates) -> str:
-        protocol = self.protocol
+    def _signature(self, measure: Measure) -> str:
+        protocol, name = self.protocol, measure.metric
         signature = self.metrics[name].signature() if name in self.metrics else make_signature(name, scores="given")
-        settings: dict[str, object] = {} if tried.measure.condition is None else {"refs": tried.measure.condition}
-        settings |= {"unit": protocol.unit, "draws": protocol.draws}
-        if self.scoring.library.pooled:
-            settings["pool"] = True
-        if self.scoring.library.drop_equal:
-            settings["dropequal"] = self._dropping()
-        if protocol.partial:
-            settings["partial"] = True
-        settings |= {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
-        return str(signature.extended(**settings))
+        settings = {
+            "refs": measure.condition,
+            "unit": protocol.unit,
+            "draws": protocol.draws,
+            "pool": self.scoring.library.pooled or None,
+            "dropequal": self._dropping() or None,
+            "partial": protocol.partial or None,
+        }
+        bootstrap = {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
+        return str(signature.extended(**settings, **bootstrap))
 
     def _dropping(self) -> str:
         return ",".join(self.names[place] for place in sorted(self.scoring.library.drop_equal))
@@ -300,66 +264,55 @@ class _Study:
     def _sweeps(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
         """Make the sweeps that the protocol asks for, under the last condition unless that is what is varied."""
         for sweep in self.protocol.sweeps:
+            if sweep == "threshold" and self.scoring.library.references.weights is None:
+                self.notes.add("no sweep over thresholds: the references have no weights")
+                continue
+            title, values = SWEPT[sweep]
+            if sweep == "unit":
+                fewest = min(len(pair.segments) for pair in self.scoring.pairs)
+                if fewest < values[-1]:
+                    values = [unit for unit in values if unit <= fewest]
+                    self.notes.add(
+                        f"the sweep over unit sizes ends at {values[-1]}, as a pair has {fewest} judged segments only"
+                    )
+            advance = self.steps(f"sweep over {title}", len(values))
+            for value in values:
+                yield from self._point(sweep, value, columns)
+                advance(1)
+
+    def _point(self, sweep: SweepName, value: float, columns: Sequence[Column]) -> Iterator[SweepRow]:
+        """Yield the rows of one point of a sweep, one for each column: those scored before, or scored anew."""
+        protocol, unit, condition = self.protocol, self.protocol.unit, self.conditions[-1]
+        metrics: Mapping[str, Metric | None] = self.metrics
+        if sweep == "unit":
+            unit = int(value)
+            columns = [each for each in columns if each.measure.condition in (str(condition), None)]
+        else:
             if sweep == "threshold":
-                yield from self._threshold_sweep()
-            elif sweep == "unit":
-                conditions = (str(self.conditions[-1]), None)
-                yield from self._unit_sweep([each for each in columns if each.measure.condition in conditions])
+                condition = Condition("threshold", value)
             else:
-                yield from self._order_sweep()
-
-    def _threshold_sweep(self) -> Iterator[SweepRow]:
-        if self.scoring.library.references.weights is None:
-            self.notes.add("no sweep over thresholds: the references have no weights")
-            return
-        advance = self.steps("sweep over thresholds", len(THRESHOLDS))
-        for value in THRESHOLDS:
-            yield from self._scored_point("threshold", value, self.metrics, Condition("threshold", value))
-            advance(1)
-
-    def _unit_sweep(self, columns: Sequence[Column]) -> Iterator[SweepRow]:
-        fewest = min(len(pair.segments) for pair in self.observer.pairs)
-        sizes = [unit for unit in UNITS if unit <= fewest]
-        if len(sizes) < len(UNITS):
-            self.notes.add(
-                f"the sweep over unit sizes ends at {sizes[-1]}, as a pair has {fewest} judged segments only"
-            )
-        advance = self.steps("sweep over unit sizes", len(sizes))
-        for unit in sizes:
-            yield from self._point("unit", unit, columns, unit)
-            advance(1)
-
-    def _order_sweep(self) -> Iterator[SweepRow]:
-        advance = self.steps("sweep over orders", len(ORDERS))
-        for order in ORDERS:
-            ordered = {name: metric.with_order(order) for name, metric in self.metrics.items()}
-            metrics = {name: metric for name, metric in ordered.items() if metric is not None}
-            yield from self._scored_point("order", order, metrics, self.conditions[-1])
-            advance(1)
-
-    def _scored_point(
-        self, sweep: SweepName, value: float, metrics: Mapping[str, Metric], condition: Condition
-    ) -> Iterator[SweepRow]:
-        """Yield the rows of a point at which everything is scored anew."""
-        columns = [self.scoring.column(name, metric, condition) for name, metric in metrics.items()]
-        return self._point(sweep, value, columns, self.protocol.unit)
-
-    def _point(self, sweep: SweepName, value: float, columns: Sequence[Column], unit: int) -> Iterator[SweepRow]:
-        """Yield the rows of one point, one for each column."""
+                metrics = {name: metric.with_order(int(value)) for name, metric in self.metrics.items()}
+            columns = [
+                self.scoring.column(name, metric, condition) for name, metric in metrics.items() if metric is not None
+            ]
         if not columns:
             return
         if unit == 1:
             columns = [column.settled() for column in columns]
-        protocol = self.protocol
         shuffles = protocol.shuffles(unit, protocol.sweep_draws)
-        drawn, _ = self.observer.coefficients(columns, shuffles)
-        resampled, _ = self.observer.coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
-        units = self.observer.units(shuffles)
+        tables = partial(observations.Tables, self.scoring.pairs, columns)
+        drawn, resampled = (
+            tables(draws).coefficients(self.scoring.threads)
+            for draws in (shuffles, protocol.replicates(unit, protocol.sweep_resamples))
+        )
+        units = self._units(shuffles)
         for column, *found in zip(columns, drawn, resampled, strict=True):
-            replicates = Replicates(measure=column.measure, drawn=found[0], over_segments=found[1])
-            yield sweep_row(sweep, value, replicates, unit, units, protocol.confidence)
+            values = observations.Replicates(column.measure, *found).coefficients(unit, units, protocol.confidence)
+            if sweep == "threshold":
+                values["condition"] = None
+            yield SweepRow(sweep=sweep, value=value, **values)
 
-    def _systems(self, opinions: Opinions) -> list[SystemRow]:
+    def _systems(self, opinions: human_scores.Opinions) -> list[SystemRow]:
         rows = []
         for place, name in enumerate(self.names):
             segments = self.scoring.segments_of(place)
@@ -385,23 +338,23 @@ class _Study:
         return rows
 
     def _tell_undefined(self, tried: Sequence[Replicates]) -> None:
-        never = [str(each.measure) for each in tried if each.undefined == len(each.drawn.spearman)]
-        if never:
+        draws = self.protocol.shuffles().draws
+        if never := [str(each.measure) for each in tried if each.undefined == draws]:
             self.notes.warn(
                 f"no correlation for {some(never)}: every pair of systems gets the same score from it, "
                 "or the same rating from people, in every unit"
             )
-        for each in tried:
-            if 0 < each.undefined < len(each.drawn.spearman):
+        able = [each for each in tried if each.undefined < draws]
+        for each in able:
+            if each.undefined:
                 self.notes.warn(
-                    f"the correlation of {each.measure} is undefined in {each.undefined} of {len(each.drawn.spearman)} "
+                    f"the correlation of {each.measure} is undefined in {each.undefined} of {draws} "
                     "draws, which are left out of its mean"
                 )
-        for each in tried:
-            lost = int(np.isnan(each.over_segments.spearman).sum())
-            if each.undefined < len(each.drawn.spearman) and lost:
+        for each in able:
+            if lost := int(np.isnan(each.over_segments.spearman).sum()):
                 self.notes.add(
-                    f"the correlation of {each.measure} is undefined in {lost} of {len(each.over_segments.spearman)} "
+                    f"the correlation of {each.measure} is undefined in {lost} of {self.protocol.resamples} "
                     "bootstrap replicates, which its interval leaves out"
                 )
         turned = [name for name, metric in self.metrics.items() if not metric.higher_is_better]

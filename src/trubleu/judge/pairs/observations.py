@@ -1,4 +1,4 @@
-"""Units of segments as observations: a difference of scores, a difference of opinions, and their correlation.
+"""From metrics and conditions to columns of statistics, to units of segments as observations, to rows of correlations.
 
 Everything is a sum over a unit's rows: of the two systems' statistics, which the metric scores, and of whole numbers
 for what people think. Draws and bootstrap replicates go by in slices, so that memory does not grow with their number;
@@ -7,23 +7,37 @@ a slice depends on the numbers of its draws only, so threads may share them.
 
 from __future__ import annotations
 
+import hashlib
+from collections import UserDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from trubleu.judge.pairs.results import Cloud, ComparisonRow, CorrelationRow, Evidence, Measure
+from trubleu.judge.report import mean_score
+from trubleu.metrics.matching import NgramMetric
 from trubleu.native import WORTH_THREADS, resolve_threads
-from trubleu.stats import RankCorrelations, rank_correlations, total
+from trubleu.scoring.systems import prepare_for
+from trubleu.stats import RankCorrelations, fieller_interval, fisher_interval, rank_correlations, total
+from trubleu.stats.bootstrap import ends_of
 from trubleu.stats.correlation import grain_of, settled
+from trubleu.stats.paired import centred_p, corrected
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
     from trubleu.judge.pairs.human_scores import Pair
-    from trubleu.judge.pairs.results import Measure
+    from trubleu.judge.pairs.reference_pool import Condition, Library
+    from trubleu.judge.report import GivenScores
+    from trubleu.metrics import Metric
+    from trubleu.metrics.base import ByReference
     from trubleu.progress import Progress
     from trubleu.stats import ScoreFunction, UnitDraws
 
@@ -85,25 +99,146 @@ class Column:
     def settled(self) -> Column:
         """Return a column whose rows are the differences themselves, for units of one segment."""
         rows = [np.stack([self.differences(rows), np.zeros(len(rows))], axis=1) for rows in self.rows]
-        return replace(self, score=_first_column, sign=1.0, rows=rows, grain=0.0)
+        return replace(self, score=lambda sums: sums[..., 0], sign=1.0, rows=rows, grain=0.0)
 
 
-def _first_column(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    return sums[..., 0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """Scores outputs against the references that they may be held against.
 
+    Attributes
+    ----------
+    library
+        All references.
+    outputs
+        Of each system.
+    pairs
+        Of systems, with their segments.
+    threads
+        How many threads to use.
+    """
 
-class Observed(NamedTuple):
-    """Some draws: ``float64[draws, units]`` of opinions and, for each column, of differences of scores."""
+    library: Library
+    outputs: Sequence[Sequence[str]]
+    pairs: Sequence[Pair]
+    threads: int | None = None
+    _kept: dict[tuple[Condition, object], References] = field(default_factory=dict)
+    _rows: dict[tuple[tuple[Condition, object], Metric, int], NDArray[np.float64]] = field(default_factory=dict)
+    _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
-    opinions: NDArray[np.float64]
-    differences: list[NDArray[np.float64]]
+    @property
+    def systems(self) -> list[int]:
+        """The systems that are judged in any pair."""
+        return sorted({system for pair in self.pairs for system in pair.systems})
 
+    def segments_of(self, system: int) -> NDArray[np.int64]:
+        """Return the segments on which a system is judged in any pair."""
+        mine = [pair.segments for pair in self.pairs if system in pair.systems]
+        return np.unique(np.concatenate(mine)) if mine else np.zeros(0, dtype=np.int64)
 
-class Correlated(NamedTuple):
-    """A slice's coefficients of every column, and the same with pairs that enter several times or not at all."""
+    def judged(self, pair: Pair, system: int) -> NDArray[np.int64]:
+        """Return the segments to score for a side of a pair; unless outputs are pooled, those of all its pairs once."""
+        return pair.segments if self.library.pooled else self.segments_of(system)
 
-    plain: list[RankCorrelations]
-    weighted: list[RankCorrelations]
+    def references(self, pair: Pair, system: int, condition: Condition) -> References:
+        """Return what a side of a pair is held against."""
+        available = self.library.available(pair.systems, system)
+        return self.library.chosen(condition, available, pair.segments)
+
+    def column(self, name: str, metric: Metric, condition: Condition, progress: Progress | None = None) -> Column:
+        """Score all pairs by a metric under a condition."""
+        # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
+        if any(other[0] != condition for other, *_ in self._rows):
+            self._kept.clear()
+            self._rows.clear()
+        if isinstance(metric, NgramMetric):
+            # Split into tokens once; parts of the references then come with theirs.
+            self.library.references.kernel_texts(metric.tokenizer, metric.lowercase)
+
+        def side(pair: Pair, system: int) -> NDArray[np.float64]:
+            segments = self.judged(pair, system)
+            rows = self._score(metric, condition, frozenset(pair.systems), system, segments, progress)
+            return rows[np.searchsorted(segments, pair.segments)]
+
+        # Metrics that score every pair anew have threads of their own.
+        alone = not self.library.pooled or None in [self._compared(metric, each) for each in self.systems]
+        with ThreadPoolExecutor(1 if alone else resolve_threads(self.threads, WORTH_THREADS)) as pool:
+            rows = list(pool.map(lambda pair: np.hstack([side(pair, pair.a), side(pair, pair.b)]), self.pairs))
+        sign = 1.0 if metric.higher_is_better else -1.0
+        return Column.of(Measure(metric=name, condition=str(condition)), metric.score, rows, sign)
+
+    def given_column(self, scores: GivenScores) -> Column:
+        """Return scores from elsewhere as a column."""
+        rows = []
+        for pair in self.pairs:
+            first, second = scores.table[list(pair.systems)][:, pair.segments]
+            rows.append(np.stack([first, np.ones(len(first)), second, np.ones(len(second))], axis=1))
+        return Column.of(Measure(metric=scores.name, condition=None), mean_score, rows, scores.sign)
+
+    def corpus_scores(self, metric: Metric, condition: Condition) -> dict[int, float]:
+        """Return the score of each system over the segments on which it is judged, its own outputs no references."""
+        scores = {}
+        for system in range(len(self.outputs)):
+            segments = self.segments_of(system)
+            if len(segments):
+                rows = self._score(metric, condition, frozenset({system}), system, segments, None)
+                scores[system] = float(metric.score(total(rows)))
+        return scores
+
+    def _score(
+        self,
+        metric: Metric,
+        condition: Condition,
+        without: frozenset[int],
+        system: int,
+        segments: NDArray[np.int64],
+        progress: Progress | None,
+    ) -> NDArray[np.float64]:
+        # Pairs whose outputs may be held against the same references share them, and a system its rows.
+        chosen = condition.choose(self.library.shelf, self.library.available(without, system))
+        key = condition, (hashlib.blake2b(chosen.tobytes()).digest(), segments.tobytes())
+        mine = key, metric, system
+        if mine not in self._rows:
+            compared = self._compared(metric, system) if self.library.pooled else None
+            if compared is not None:
+                self._rows[mine] = compared(chosen)[segments]
+            else:
+                if key not in self._kept:
+                    self._kept[key] = self.library.references.take(segments, chosen)
+                references = self._kept[key]
+                if not self.library.pooled:
+                    prepare_for(references, [metric], len(self.outputs))
+                elif metric.learns:  # what it counted would stay with them, for every pair
+                    references = references.take(np.arange(len(references)))
+                texts = [self.outputs[system][segment] for segment in segments.tolist()]
+                learned = self._learned(metric, condition, chosen)
+                self._rows[mine] = learned.statistics(texts, references, threads=self.threads, progress=progress)
+                return self._rows[mine]
+        if progress is not None:
+            progress(len(segments))
+        return self._rows[mine]
+
+    def _compared(self, metric: Metric, system: int) -> ByReference:
+        """Return a system's outputs compared with all references; kept with these, for all pairs and conditions."""
+        owner = next(each for each in type(metric).__mro__ if {"statistics", "by_reference"} & vars(each).keys())
+        if "by_reference" not in vars(owner):  # a metric of somebody's own that counts otherwise
+            return None
+        kept: dict[object, ByReference] = self.library.references.remembered("compared", dict)
+        key = str(metric.signature()), system
+        if key not in kept:
+            kept[key] = metric.by_reference(self.outputs[system], self.library.references, self.threads)
+        return kept[key]
+
+    def _learned(self, metric: Metric, condition: Condition, chosen: NDArray[np.bool_]) -> Metric:
+        """Return a metric that has learned from all segments, whichever of them are judged."""
+        if not metric.learns:
+            return metric
+        key = condition, chosen.tobytes()
+        if key not in self._lessons:
+            segments = np.flatnonzero(self.library.shelf.any_of(chosen))
+            self._lessons.clear()
+            self._lessons[key] = self.library.references.take(segments, chosen)
+        return metric.learned(self._lessons[key])
 
 
 class Tables:
@@ -111,8 +246,8 @@ class Tables:
 
     Parameters
     ----------
-    segments, opinions
-        Of each pair.
+    pairs
+        With their segments; every one has at least one unit.
     columns
         The measures.
     draws
@@ -123,33 +258,26 @@ class Tables:
 
     def __init__(
         self,
-        segments: Sequence[NDArray[np.int64]],
-        opinions: Sequence[NDArray[np.float64]],
+        pairs: Sequence[Pair],
         columns: Sequence[Column],
         draws: UnitDraws,
         pair_counts: NDArray[np.int64] | None = None,
     ) -> None:
         self._columns, self._draws, self._pair_counts = columns, draws, pair_counts
         # The bootstrap draws segments, the same ones for all pairs that were judged on them.
-        universe = np.unique(np.concatenate(segments))
+        universe = np.unique(np.concatenate([pair.segments for pair in pairs]))
         self._universe = len(universe)
-        self._items = [np.searchsorted(universe, each) for each in segments]
-        self._sizes = np.concatenate([draws.sizes(len(each)) for each in segments])
+        self._items = [np.searchsorted(universe, pair.segments) for pair in pairs]
+        self._sizes = np.concatenate([draws.sizes(len(pair.segments)) for pair in pairs])
         self._tables = [
-            np.hstack([opinion[:, np.newaxis], *(column.rows[place] for column in columns)])
-            for place, opinion in enumerate(opinions)
+            np.hstack([pair.opinion[:, np.newaxis], *(column.rows[place] for column in columns)])
+            for place, pair in enumerate(pairs)
         ]
-        self.units = np.repeat(np.arange(len(segments)), [draws.units(len(each)) for each in segments])
+        self.units = np.repeat(np.arange(len(pairs)), [draws.units(len(pair.segments)) for pair in pairs])
         """For each unit the place of its pair."""
 
-    def slices(self) -> list[range]:
-        """Return the numbers of all draws in slices that depend on the data only."""
-        at_once = max(1, SLICE_BYTES // (8 * self._tables[0].shape[1] * max(1, len(self.units))))
-        every = range(self._draws.draws)
-        return [every[first : first + at_once] for first in range(0, len(every), at_once)]
-
-    def observe(self, part: range, threads: int | None = None) -> Observed:
-        """Return the units of some draws."""
+    def observe(self, part: range, threads: int | None = None) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+        """Return ``float64[draws, units]`` of opinions and, for each column, of differences of scores."""
         draws = replace(self._draws, threads=threads)
         sums = [
             draws.sums(table, stream=place, items=items, universe=self._universe, first=part.start, count=len(part))
@@ -162,85 +290,156 @@ class Tables:
             differences.append(column.differences(np.concatenate([each[..., start:end] for each in sums], axis=1)))
             start = end
         # One division of whole numbers: equal means are equal numbers, whatever the order of the ratings.
-        return Observed(np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences)
+        return np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences
 
-    def correlate(self, part: range, threads: int | None = None) -> Correlated:
-        """Return the coefficients of some draws."""
+    def correlate(self, part: range, threads: int | None = None) -> list[RankCorrelations]:
+        """Return the coefficients of some draws for each column; then those by ``pair_counts``, if any."""
         opinions, differences = self.observe(part, threads)
-        found = Correlated([_coefficients(each, opinions, None, threads) for each in differences], [])
+        correlated = partial(rank_correlations, mirrored=True, threads=threads)
+        found = [correlated(each, opinions) for each in differences]
         if self._pair_counts is not None:
             counts = self._pair_counts[part.start : part.stop][:, self.units]
-            found.weighted.extend(_coefficients(each, opinions, counts, threads) for each in differences)
+            found += [correlated(each, opinions, counts=counts) for each in differences]
         return found
 
-
-def _coefficients(
-    x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None, threads: int | None
-) -> RankCorrelations:
-    return rank_correlations(x, y, counts=counts, mirrored=True, threads=threads)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observer:
-    """Has units drawn and looked at.
-
-    Attributes
-    ----------
-    pairs
-        With their segments; every one has at least one unit.
-    threads
-        How many threads to use; no number depends on it.
-    """
-
-    pairs: Sequence[Pair]
-    threads: int | None
-
-    def tables(
-        self, columns: Sequence[Column], draws: UnitDraws, pair_counts: NDArray[np.int64] | None = None
-    ) -> Tables:
-        """Return what draws of all pairs are made from."""
-        segments, opinions = [pair.segments for pair in self.pairs], [pair.opinion for pair in self.pairs]
-        return Tables(segments, opinions, columns, draws, pair_counts)
-
-    def units(self, draws: UnitDraws) -> int:
-        """Return how many units all pairs have."""
-        return sum(draws.units(len(pair.segments)) for pair in self.pairs)
-
-    def coefficients(
-        self,
-        columns: Sequence[Column],
-        draws: UnitDraws,
-        pair_counts: NDArray[np.int64] | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[list[RankCorrelations], list[RankCorrelations]]:
-        """Return the coefficients of every column, and the same with pairs that enter several times or not at all.
-
-        Parameters
-        ----------
-        columns
-            The measures.
-        draws
-            How units are drawn.
-        pair_counts
-            ``int64[draws, pairs]``: how often each pair enters; without it the second list is empty.
-        progress
-            Told of draws times columns.
-        """
-        tables = self.tables(columns, draws, pair_counts)
-        slices = tables.slices()
-        workers = resolve_threads(self.threads, WORTH_THREADS)
-        inside = self.threads if len(slices) == 1 else 1
+    def coefficients(self, threads: int | None, progress: Progress | None = None) -> list[RankCorrelations]:
+        """Return what `correlate` does for all draws, in slices; progress is told of draws times columns."""
+        at_once = max(1, SLICE_BYTES // (8 * self._tables[0].shape[1] * max(1, len(self.units))))
+        every = range(self._draws.draws)
+        slices = [every[first : first + at_once] for first in range(0, len(every), at_once)]
+        inside = threads if len(slices) == 1 else 1
         parts = []
         # Threads share slices: most of the work is NumPy's, on one thread each.
-        with ThreadPoolExecutor(workers) as pool:
-            found = pool.map(lambda part: tables.correlate(part, inside), slices)
+        with ThreadPoolExecutor(resolve_threads(threads, WORTH_THREADS)) as pool:
+            found = pool.map(lambda part: self.correlate(part, inside), slices)
             for part in slices:
                 parts.append(next(found))
                 if progress is not None:
-                    progress(len(part) * len(columns))
-        return _joined([part.plain for part in parts]), _joined([part.weighted for part in parts])
+                    progress(len(part) * len(self._columns))
+        return [RankCorrelations(*map(np.concatenate, zip(*each, strict=True))) for each in zip(*parts, strict=True)]
 
 
-def _joined(slices: Sequence[Sequence[RankCorrelations]]) -> list[RankCorrelations]:
-    """Return the coefficients of each column from those of slices."""
-    return [RankCorrelations(*map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*slices, strict=True)]
+NAMES: Final = ("spearman", "kendall")
+
+
+class Replicates(NamedTuple):
+    """The coefficients of one measure in all draws and in all bootstrap replicates."""
+
+    measure: Measure
+    drawn: RankCorrelations
+    over_segments: RankCorrelations
+    over_systems: RankCorrelations | None = None
+
+    @property
+    def undefined(self) -> int:
+        """In how many draws there is no coefficient."""
+        return int(np.isnan(self.drawn.spearman).sum())
+
+    def mean(self, name: str) -> float | None:
+        """Return the mean of a coefficient over the draws in which it is defined."""
+        values: NDArray[np.float64] = getattr(self.drawn, name)
+        defined = values[~np.isnan(values)]
+        return float(defined.mean()) if len(defined) else None
+
+    def coefficients(self, unit: int, units: int, confidence: float) -> dict[str, Any]:
+        """Return the fields of a `CoefficientRow`."""
+        values: dict[str, Any] = {"metric": self.measure.metric, "condition": self.measure.condition}
+        values |= {"unit": unit, "units": units, "n": 2 * units}
+        for name in NAMES:
+            values[name] = self.mean(name)
+            defined = None if values[name] is None else getattr(self.over_segments, name)
+            values[f"{name}_low"], values[f"{name}_high"], _ = ends_of(defined, confidence)
+        return values
+
+    def correlation_row(self, unit: int, units: int, confidence: float, signature: str) -> CorrelationRow:
+        """Return the row of the measure."""
+        values = self.coefficients(unit, units, confidence)
+        unknown: tuple[float | None, float | None] = (None, None)
+        for name in NAMES:
+            mean, ends = values[name], dict.fromkeys(("systems", "fisher", "fieller"), unknown)
+            if mean is not None:
+                if self.over_systems is not None:
+                    ends["systems"] = ends_of(getattr(self.over_systems, name), confidence)[:2]
+                if 2 * units > 3:
+                    ends["fisher"] = fisher_interval(mean, 2 * units, confidence)
+                if units > 4:
+                    ends["fieller"] = fieller_interval(mean, units, kind=name, confidence=confidence)
+            for kind, (low, high) in ends.items():
+                values |= {f"{name}_{kind}_low": low, f"{name}_{kind}_high": high}
+        return CorrelationRow(undefined=self.undefined, signature=signature, **values)
+
+
+def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[ComparisonRow]:
+    """Return a row for every two metrics under one condition, and for every two conditions of one metric.
+
+    The same replicates serve all measures, so their differences are those of paired bootstrap samples. Shifted so that
+    their mean is 0 they stand for chance: p is the share of them at least as large as the observed difference, the
+    observed one counted in.
+    """
+    pairs = [
+        (x, y)
+        for x, y in combinations(measures, 2)
+        if x.measure.metric == y.measure.metric or len({x.measure.condition, y.measure.condition} - {None}) < 2
+    ]
+    rows: list[dict[str, Any]] = [
+        {
+            "metric_x": x.measure.metric,
+            "condition_x": x.measure.condition,
+            "metric_y": y.measure.metric,
+            "condition_y": y.measure.condition,
+        }
+        for x, y in pairs
+    ]
+    for name in NAMES:
+        p_values = []
+        for row, (x, y) in zip(rows, pairs, strict=True):
+            first, second = x.mean(name), y.mean(name)
+            difference = low = high = p = None
+            if first is not None and second is not None:
+                difference = first - second
+                replicates = getattr(x.over_segments, name) - getattr(y.over_segments, name)
+                low, high, _ = ends_of(replicates, confidence)
+                p = None if low is None else centred_p(replicates, difference)
+            values = {"difference": difference, "difference_low": low, "difference_high": high, "p": p}
+            row |= {f"{name}_{what}": value for what, value in values.items()}
+            p_values.append(p)
+        for row, p_holm in zip(rows, corrected(p_values), strict=True):
+            row[f"{name}_p_holm"] = p_holm
+    return [ComparisonRow(**row) for row in rows]
+
+
+def cloud_of(scoring: Scoring, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:
+    """Return the units of the first draw; ``common`` is what opinions were multiplied by to make them whole."""
+    tables = Tables(scoring.pairs, columns, draws)
+    opinions, differences = tables.observe(range(1), scoring.threads)
+    return Cloud(
+        pair=tables.units,
+        rating=opinions[0] / common,
+        scores={column.measure: each[0] for column, each in zip(columns, differences, strict=True)},
+    )
+
+
+def evidence_of(scoring: Scoring, columns: Sequence[Column], conditions: Sequence[Condition]) -> Iterator[Evidence]:
+    """Yield every pair's segments with outputs, ratings and scores."""
+    for place, pair in enumerate(scoring.pairs):
+        sides = {column.measure: column.sides(column.rows[place]) for column in columns}
+        of_systems: dict[str, Any] = {}
+        for side, (letter, system) in enumerate((("a", pair.a), ("b", pair.b))):
+            outputs = scoring.outputs[system]
+            of_systems |= {
+                f"outputs_{letter}": tuple(outputs[segment] for segment in pair.segments.tolist()),
+                f"scores_{letter}": {measure: np.asarray(scores[side]) for measure, scores in sides.items()},
+                f"references_{letter}": _Lazy(
+                    {str(each): partial(scoring.references, pair, system, each) for each in conditions}
+                ),
+            }
+        yield Evidence(pair=place, segments=pair.segments, rating_a=pair.rating_a, rating_b=pair.rating_b, **of_systems)
+
+
+class _Lazy(UserDict[str, Any]):
+    """Values that are made when somebody looks: a page shows few of them."""
+
+    def __getitem__(self, key: str) -> Any:
+        if isinstance(made := self.data[key], partial):
+            made = self.data[key] = made()
+        return made

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from trubleu.errors import UsageError, nearest
-from trubleu.judge.report import NoteRow, Row, RowsReport
+from trubleu.judge.report import NoteRow, RowsReport
+from trubleu.results import Row
 from trubleu.stats import UnitDraws
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 
@@ -66,22 +67,17 @@ class Protocol:
         confidence_level(self.confidence)
         seed_range(self.seed)
 
-    def shuffles(self, unit: int | None = None, draws: int | None = None) -> UnitDraws:
-        """Return the draws that coefficients are averaged over."""
-        unit = self.unit if unit is None else unit
+    def shuffles(self, unit: int = 0, draws: int = 0) -> UnitDraws:
+        """Return the draws that coefficients are averaged over; 0 for as many as usual."""
         # Units of one segment are the same however they are drawn.
-        count = 1 if unit == 1 else self.draws if draws is None else draws
-        return UnitDraws(kind="shuffle", unit=unit, draws=count, seed=self.seed, partial=self.partial)
+        return self._drawn("shuffle", unit, 1 if (unit or self.unit) == 1 else draws or self.draws)
 
-    def replicates(self, unit: int | None = None, resamples: int | None = None) -> UnitDraws:
-        """Return the bootstrap replicates."""
-        return UnitDraws(
-            kind="bootstrap",
-            unit=self.unit if unit is None else unit,
-            draws=self.resamples if resamples is None else resamples,
-            seed=self.seed,
-            partial=self.partial,
-        )
+    def replicates(self, unit: int = 0, resamples: int = 0) -> UnitDraws:
+        """Return the bootstrap replicates; 0 for as many as usual."""
+        return self._drawn("bootstrap", unit, resamples or self.resamples)
+
+    def _drawn(self, kind: Literal["shuffle", "bootstrap"], unit: int, draws: int) -> UnitDraws:
+        return UnitDraws(kind=kind, unit=unit or self.unit, draws=draws, seed=self.seed, partial=self.partial)
 
 
 SweepName: TypeAlias = Literal["threshold", "unit", "order"]

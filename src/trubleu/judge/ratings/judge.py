@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.data import Rankings, Ratings
 from trubleu.errors import DataError, UsageError, counted, nearest, some
-from trubleu.judge.given_scores import given_scores
+from trubleu.judge.ratings import results
 from trubleu.judge.ratings.opinions import (
     IDENTICAL,
+    Judged,
     known_names,
     of_human,
     of_nobody,
@@ -22,49 +23,23 @@ from trubleu.judge.ratings.opinions import (
     places,
     with_good_references,
 )
-from trubleu.judge.ratings.results import (
-    AspectRow,
-    MeasureRow,
-    MetricDifferenceRow,
-    RatingsReport,
-    RatingsSetting,
-    SignatureRow,
-    SystemMeanRow,
-    VerdictRow,
-    measure_title,
-)
-from trubleu.judge.ratings.scores import Judged
-from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, verdict
+from trubleu.judge.report import Notes, Rival, brief_interval, data_needed, given_scores, verdict
 from trubleu.progress import Steps, no_steps
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
+from trubleu.stats import metric_tests
 from trubleu.stats.bootstrap import ends_of, normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.meta_evaluation import system_means
-from trubleu.stats.metric_tests import (
-    CALIBRATED,
-    FEWEST,
-    PAIR_MEASURES,
-    SAME,
-    SEGMENT_MEASURES,
-    SOFT,
-    SYSTEM_MEASURES,
-    CorpusEvaluation,
-    MetaEvaluation,
-    check_test,
-    clusters,
-    metric_pairs,
-)
 from trubleu.stats.paired import corrected, holm_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores
-    from trubleu.judge.ratings.opinions import Known, OfficialScores, Opinions, Outputs
-    from trubleu.judge.ratings.results import Level
-    from trubleu.judge.ratings.scores import Scored
+    from trubleu.judge.ratings.opinions import Known, OfficialScores, Opinions, Outputs, Scored
+    from trubleu.judge.ratings.results import Level, RatingsReport
     from trubleu.metrics import Metric
     from trubleu.stats.metric_tests import Test
 
@@ -186,7 +161,14 @@ def judge_ratings(
     known = known_names(outputs, references, opinions, human, scores, frozenset(without))
     if references is not None and references.weighted():
         outputs, references, known = with_good_references(outputs, references, known, notes)
-    found = _opinions(opinions, human, known, notes, outputs, identical)
+    if isinstance(opinions, Rankings):
+        found = of_rankings(opinions, known, notes, outputs, identical)
+    elif identical != "expanded":
+        raise UsageError(f"identical={identical} is about rankings, and there are none; leave it out")
+    elif opinions is None and human is None:
+        raise UsageError("there is nothing to judge by; give ratings, rankings or official scores")
+    else:
+        found = of_nobody(known) if opinions is None else of_ratings(opinions, known, notes)
     official = None if human is None else of_human(human, known, notes)
     judged = Judged(outputs=outputs, references=references, opinions=found, official=official, threads=threads)
     scored = judged.computed(metrics, steps)
@@ -195,11 +177,11 @@ def judge_ratings(
     if not scored:
         raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
     notes.turned([each.name for each in scored if each.sign < 0])
+    names = [each.name for each in scored]
     evaluations = judged.evaluations(scored, seed)
     chosen = _headlines(evaluations, found, official, segment_measure, system_measure, notes)
     tests = _tests(chosen, found, official, test, resample)
-    pairs = len(scored) * (len(scored) - 1) // 2
-    setting = RatingsSetting(
+    setting = results.RatingsSetting(
         name=name or (opinions.source if opinions is not None else "official scores"),
         kind="official" if opinions is None else "ratings" if isinstance(opinions, Ratings) else "rankings",
         systems=len(found.systems if opinions is not None or official is None else official.systems),
@@ -213,70 +195,49 @@ def judge_ratings(
         system_measure=chosen.get("system"),
         test=tests.get("segment", test),
         system_test=tests.get("system"),
-        trials=trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * pairs),
+        trials=trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * math.comb(len(names), 2)),
         seed=seed,
         resample=resample,
         resamples=resamples,
         confidence=confidence,
     )
     at_least_one(setting.trials, "trials")
-    names = [each.name for each in scored]
     errors: dict[Level, NDArray[np.float64]] = {}
     if resample == RATINGS:
         errors = _rating_errors(judged, metrics, scored, chosen, seed, steps, notes)
-    measures: list[MeasureRow] = []
+    measures: list[results.MeasureRow] = []
     replicates: dict[tuple[Level, str], NDArray[np.float64]] = {}
-    differences: list[MetricDifferenceRow] = []
-    verdicts: list[VerdictRow] = []
+    differences: list[results.MetricDifferenceRow] = []
+    verdicts: list[results.VerdictRow] = []
     for level, headline in chosen.items():
         compared = _Compared(level, headline, names, evaluations[level], setting, tests[level], steps)
         replicates |= compared.intervals(errors.get(level))
-        differences += compared.tested()
+        own = compared.tested()
+        differences += own
         measures += [*compared.rows.values(), *compared.others()]
-        own = [row for row in differences if row.level == level]
         tested = [] if tests[level] == "williams" else [row.p for row in own if row.p is not None]
         if limit := holm_limit(tested, setting.trials, "trials"):
             notes.add(limit)
-        verdicts.append(VerdictRow(level=level, verdict=compared.verdict(own)))
+        verdicts.append(results.VerdictRow(level=level, verdict=compared.verdict(own)))
     _note_undefined(measures, notes)
-    if chosen.get("segment") == CALIBRATED:
+    if chosen.get("segment") == metric_tests.CALIBRATED:
         _note_tied(evaluations["segment"], names, notes)
-    _note_little_data(found, len(names), 1.0 - confidence, notes)
-    swapped = len(official.systems) if official is not None and tests.get("system") == CORPUS_TEST else 60
-    if too_few := _too_few(swapped, "system", len(names), 1.0 - confidence):
-        notes.add(f"{too_few}; use --test williams")
-    return RatingsReport(
+    _note_little_data(found, official if tests.get("system") == CORPUS_TEST else None, len(names), confidence, notes)
+    return results.RatingsReport(
         verdicts=tuple(verdicts),
         measures=tuple(measures),
         differences=tuple(differences),
-        aspects=tuple(_aspects(opinions, found, known, scored, chosen["segment"], seed))
-        if isinstance(opinions, Ratings)
-        else (),
+        aspects=tuple(_aspects(opinions, found, known, scored, chosen, seed)),
         systems=tuple(_systems((official or found).systems, evaluations["system"], scored)),
         setting=setting,
         signatures=tuple(
-            SignatureRow(metric=each.name, signature=each.signature) for each in scored if each.signature is not None
+            results.SignatureRow(metric=each.name, signature=each.signature)
+            for each in scored
+            if each.signature is not None
         ),
         notes=notes.all(),
         replicates=replicates,
     )
-
-
-def _opinions(
-    opinions: Ratings | Rankings | None,
-    human: Mapping[str, float] | None,
-    known: Known,
-    notes: Notes,
-    outputs: Outputs,
-    identical: str,
-) -> Opinions:
-    if isinstance(opinions, Rankings):
-        return of_rankings(opinions, known, notes, outputs, identical)
-    if identical != "expanded":
-        raise UsageError(f"identical={identical} is about rankings, and there are none; leave it out")
-    if opinions is None and human is None:
-        raise UsageError("there is nothing to judge by; give ratings, rankings or official scores")
-    return of_nobody() if opinions is None else of_ratings(opinions, known, notes)
 
 
 def _rating_errors(
@@ -329,25 +290,20 @@ def _tests(
             )
         found = dict.fromkeys(chosen, test)
     else:
-        unfit = (opinions.ranked is not None and by_systems) or not _fits(chosen.get("segment"), test)
+        try:
+            metric_tests.check_test("segment", chosen.get("segment", metric_tests.CALIBRATED), test)
+            fits = opinions.ranked is None or not by_systems
+        except UsageError:
+            fits = False
         of_corpora = CORPUS_TEST if test in ("perm-input", "perm-both") else test
-        found = {level: of_corpora if level == "system" else DEFAULT_TEST if unfit else test for level in chosen}
+        found = {level: of_corpora if level == "system" else test if fits else DEFAULT_TEST for level in chosen}
     for level, measure in chosen.items():
-        check_test(level, measure, found[level])
+        metric_tests.check_test(level, measure, found[level])
     return found
 
 
-def _fits(measure: str | None, test: Test) -> bool:
-    """Return whether a test can compare metrics by a segment-level measure."""
-    try:
-        check_test("segment", measure or CALIBRATED, test)
-    except UsageError:
-        return False
-    return True
-
-
 def _headlines(
-    evaluations: Mapping[Level, MetaEvaluation],
+    evaluations: Mapping[Level, metric_tests.MetaEvaluation],
     opinions: Opinions,
     official: OfficialScores | None,
     segment: str | None,
@@ -356,16 +312,17 @@ def _headlines(
 ) -> dict[Level, str]:
     """Return the measure of each level that can be judged."""
     chosen: dict[Level, str] = {}
-    for level, measure, known in (("segment", segment, SEGMENT_MEASURES), ("system", system, SYSTEM_MEASURES)):
+    of_pairs, of_systems = metric_tests.PAIR_MEASURES, metric_tests.SYSTEM_MEASURES
+    for level, measure, known in (("segment", segment, metric_tests.SEGMENT_MEASURES), ("system", system, of_systems)):
         if measure is not None and measure not in known:
             raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
     if opinions.count:
         pairs = evaluations["segment"].pairs
-        if segment in PAIR_MEASURES and not len(pairs):
+        if segment in of_pairs and not len(pairs):
             raise UsageError(f"{segment} compares outputs of one item, and no item has two; use pearson-pooled")
-        if segment is not None and segment not in PAIR_MEASURES and opinions.people is None:
-            raise UsageError(f"ranked pairs have no scores to correlate with; use one of {', '.join(PAIR_MEASURES)}")
-        chosen["segment"] = segment or (CALIBRATED if len(pairs) else "pearson-pooled")
+        if segment is not None and segment not in of_pairs and opinions.people is None:
+            raise UsageError(f"ranked pairs have no scores to correlate with; use one of {', '.join(of_pairs)}")
+        chosen["segment"] = segment or (metric_tests.CALIBRATED if len(pairs) else "pearson-pooled")
         if not len(pairs):
             notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
         elif not (pairs.people == 0).any():
@@ -374,13 +331,13 @@ def _headlines(
         raise UsageError(f"{segment} needs ratings or rankings of outputs; give --ratings FILE")
     systems, least = len(opinions.systems), LEAST_SYSTEMS
     if official is not None:
-        systems, least = len(official.systems), FEWEST
-        if system == SOFT:
-            raise UsageError(f"{SOFT} needs ratings of outputs, not of systems; use pairwise-accuracy")
+        systems, least = len(official.systems), metric_tests.FEWEST
+        if system == metric_tests.SOFT:
+            raise UsageError(f"{metric_tests.SOFT} needs ratings of outputs, not of systems; use pairwise-accuracy")
     if official is None and opinions.people is None:
         notes.add("rankings give no scores of systems; --human FILE judges by official scores")
     elif systems >= least:
-        chosen["system"] = system or (SOFT if official is None else "pearson")
+        chosen["system"] = system or (metric_tests.SOFT if official is None else "pearson")
     elif system is not None:
         raise UsageError(f"{system} needs {least} systems and there are {systems}; leave it out")
     elif not chosen:
@@ -395,72 +352,69 @@ def _headlines(
     return chosen
 
 
+@dataclass
 class _Compared:
     """The measures of one level, and the comparison of metrics by one of them."""
 
-    def __init__(
-        self,
-        level: Level,
-        headline: str,
-        names: Sequence[str],
-        evaluation: MetaEvaluation,
-        setting: RatingsSetting,
-        test: Test,
-        steps: Steps,
-    ) -> None:
-        self._level, self._headline, self._names = level, headline, names
-        self._evaluation, self._setting, self._test, self._steps = evaluation, setting, test, steps
-        self._of_corpora = isinstance(evaluation, CorpusEvaluation)
-        self.rows = {row.metric: row for row in self._measured(headline)}
+    level: Level
+    headline: str
+    names: Sequence[str]
+    evaluation: metric_tests.MetaEvaluation
+    setting: results.RatingsSetting
+    test: Test
+    steps: Steps
+
+    def __post_init__(self) -> None:
+        self.of_corpora = isinstance(self.evaluation, metric_tests.CorpusEvaluation)
+        self.rows = {row.metric: row for row in self._measured(self.headline)}
         """The rows of the headline by metric."""
 
-    def others(self) -> list[MeasureRow]:
-        """Return the rows of all other measures of the level."""
-        fitting = [each for each in self._fitting() if each != self._headline]
-        return [row for measure in fitting for row in self._measured(measure)]
+    def others(self) -> list[results.MeasureRow]:
+        """Return the rows of all other measures of the level that the data allow."""
+        if self.level == "system":
+            unfit = metric_tests.SOFT if self.of_corpora else None
+            fitting = [each for each in metric_tests.SYSTEM_MEASURES if each != unfit]
+        else:
+            endings = []
+            if (people := self.evaluation.people) is not None:
+                by_item, by_system = (np.isfinite(people).sum(axis=axis).max() > 1 for axis in (0, 1))
+                # By system, one system is the same as pooled.
+                able = {"pooled": True, "item": by_item, "system": by_system and len(people) > 1}
+                endings = [f"-{grouping}" for grouping in able if able[grouping]]
+            of_pairs = metric_tests.PAIR_MEASURES if len(self.evaluation.pairs) else ()
+            known = metric_tests.SEGMENT_MEASURES
+            fitting = [each for each in known if each in of_pairs or each.endswith(tuple(endings))]
+        return [row for measure in fitting if measure != self.headline for row in self._measured(measure)]
 
-    def _fitting(self) -> list[str]:
-        """Return the measures of the level that the data allow."""
-        if self._level == "system":
-            return [each for each in SYSTEM_MEASURES if not (self._of_corpora and each == SOFT)]
-        fitting = [*PAIR_MEASURES] if len(self._evaluation.pairs) else []
-        if (people := self._evaluation.people) is not None:
-            by_item, by_system = (np.isfinite(people).sum(axis=axis).max() > 1 for axis in (0, 1))
-            # By system, one system is the same as pooled.
-            for grouping, able in (("pooled", True), ("item", by_item), ("system", by_system and len(people) > 1)):
-                fitting += [each for each in SEGMENT_MEASURES if able and each.endswith(f"-{grouping}")]
-        return [each for each in SEGMENT_MEASURES if each in fitting]
-
-    def _measured(self, measure: str) -> list[MeasureRow]:
-        found = self._evaluation.values(self._level, measure)
-        epsilon = self._evaluation.epsilon if measure == CALIBRATED else None
+    def _measured(self, measure: str) -> list[results.MeasureRow]:
+        found = self.evaluation.values(self.level, measure)
+        epsilons = self.evaluation.epsilon.tolist() if measure == metric_tests.CALIBRATED else [None] * len(self.names)
         rows = []
-        for place, name in enumerate(self._names):
-            value = float(found.value[place])
+        for place, (name, value, epsilon) in enumerate(zip(self.names, found.value.tolist(), epsilons, strict=True)):
             reason = None if math.isfinite(value) else self._reason(place, measure)
             rows.append(
-                MeasureRow(
-                    level=self._level,
+                results.MeasureRow(
+                    level=self.level,
                     measure=measure,
                     metric=name,
                     value=None if reason else value,
                     groups=int(found.groups[place]),
-                    epsilon=None if epsilon is None else float(epsilon[place]),
-                    headline=measure == self._headline,
+                    epsilon=epsilon,
+                    headline=measure == self.headline,
                     reason=reason,
                 )
             )
         return rows
 
     def _reason(self, metric: int, measure: str) -> str:
-        people = self._evaluation.people
+        people = self.evaluation.people
         if people is not None:
-            scores = self._evaluation.scores[metric][np.isfinite(people)]
+            scores = self.evaluation.scores[metric][np.isfinite(people)]
             if scores.min() == scores.max():
                 return "all its scores are equal"
-        if measure in PAIR_MEASURES:
+        if measure in metric_tests.PAIR_MEASURES:
             return "it scores the outputs of every pair that counts equal"
-        if self._level == "system":
+        if self.level == "system":
             return "all systems have the same mean"
         where = "item" if measure.endswith("item") else "system" if measure.endswith("system") else "set"
         return f"no {where} has different ratings and different scores"
@@ -470,12 +424,12 @@ class _Compared:
 
         There are none with one item only, of which every resample is the same.
         """
-        setting, count = self._setting, self._setting.resamples
-        unit = "segments" if setting.resample == RATINGS or self._evaluation.people is None else setting.resample
+        setting, count = self.setting, self.setting.resamples
+        unit = "segments" if setting.resample == RATINGS or self.evaluation.people is None else setting.resample
         if unit == "segments" and setting.items == 1:
             return {}
-        advance = self._steps(f"intervals, {self._level} level", count)
-        drawn = self._evaluation.replicates(self._level, self._headline, unit, count, setting.seed, advance)
+        advance = self.steps(f"intervals, {self.level} level", count)
+        drawn = self.evaluation.replicates(self.level, self.headline, unit, count, setting.seed, advance)
         for place, (name, row) in enumerate(self.rows.items()):
             if row.value is not None:
                 if errors is not None:  # no measure exceeds 1
@@ -483,62 +437,62 @@ class _Compared:
                     np.clip(drawn[:, place], -1.0, 1.0, out=drawn[:, place])
                 low, high, _ = ends_of(drawn[:, place], setting.confidence)
                 self.rows[name] = replace(row, low=low, high=high)
-        return {(self._level, name): drawn[:, place] for place, name in enumerate(self.rows)}
+        return {(self.level, name): drawn[:, place] for place, name in enumerate(self.rows)}
 
-    def tested(self) -> list[MetricDifferenceRow]:
+    def tested(self) -> list[results.MetricDifferenceRow]:
         """Compare all metrics that have a value, put clusters into the rows, and return the differences."""
-        defined = [place for place, name in enumerate(self._names) if self.rows[name].value is not None]
-        names = [self._names[place] for place in defined]
+        defined = [place for place, name in enumerate(self.names) if self.rows[name].value is not None]
+        names = [self.names[place] for place in defined]
         values = [self.rows[name].value or 0.0 for name in names]
         worse = np.zeros((len(names), len(names)), dtype=bool)
         differences = []
         if len(names) > 1:
-            part, setting = self._evaluation, self._setting
-            if len(names) < len(self._names):
-                part = part.of_metrics(defined)
+            setting = self.setting
+            part = self.evaluation if len(names) == len(self.names) else self.evaluation.of_metrics(defined)
+            advance = self.steps(f"tests, {self.level} level", setting.trials)
             found = part.differences(
-                self._level,
-                self._headline,
-                self._test,
-                trials=setting.trials,
-                seed=setting.seed,
-                advance=self._steps(f"tests, {self._level} level", setting.trials),
+                self.level, self.headline, self.test, trials=setting.trials, seed=setting.seed, advance=advance
             )
             p_values = [p if math.isfinite(p) else None for p in found.p.tolist()]
-            p_holm = corrected(p_values)
-            for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(names))), strict=True)):
+            pairs = zip(*(each.tolist() for each in metric_tests.metric_pairs(len(names))), strict=True)
+            for number, ((a, b), p, p_holm) in enumerate(zip(pairs, p_values, corrected(p_values), strict=True)):
                 first, second = (a, b) if values[a] >= values[b] else (b, a)
                 difference = values[first] - values[second]
-                worse[first, second] = (1.0 if (p := p_holm[number]) is None else p) < 1.0 - setting.confidence
+                worse[first, second] = p_holm is not None and p_holm < 1.0 - setting.confidence
                 # Equal metrics stay equal, one item does not say how much items differ, and corpora need more systems.
-                able = difference > SAME and setting.items > 1 and not worse[first, second] and not self._of_corpora
+                able = (
+                    difference > metric_tests.SAME
+                    and setting.items > 1
+                    and not worse[first, second]
+                    and not self.of_corpora
+                )
                 spread = float(found.spread[number]) if able else 0.0
                 needed = data_needed(setting.items, float(found.observed[number]), spread)
                 differences.append(
-                    MetricDifferenceRow(
-                        level=self._level,
-                        measure=self._headline,
+                    results.MetricDifferenceRow(
+                        level=self.level,
+                        measure=self.headline,
                         metric_x=names[first],
                         metric_y=names[second],
-                        difference=difference if difference > SAME else 0.0,
-                        p=p_values[number],
-                        p_holm=p_holm[number],
+                        difference=difference if difference > metric_tests.SAME else 0.0,
+                        p=p,
+                        p_holm=p_holm,
                         items_needed=int(needed) if able and math.isfinite(needed) else None,
                     )
                 )
         order = dict(zip(names, values, strict=True))
         best = max(range(len(names)), key=lambda place: values[place], default=0)
-        for place, (name, cluster) in enumerate(zip(names, clusters(values, worse), strict=True)):
+        for place, (name, cluster) in enumerate(zip(names, metric_tests.clusters(values, worse), strict=True)):
             self.rows[name] = replace(self.rows[name], cluster=cluster, not_worse=not worse[best, place])
         return sorted(differences, key=lambda row: (-order[row.metric_x], -order[row.metric_y]))
 
-    def verdict(self, differences: Sequence[MetricDifferenceRow]) -> str:
+    def verdict(self, differences: Sequence[results.MetricDifferenceRow]) -> str:
         """Say which metric agrees best, whether that is significant, and how much data would settle it."""
         defined = [row for row in self.rows.values() if row.value is not None]
-        what = "single outputs" if self._level == "segment" else "systems"
-        title = measure_title(self._level, self._headline)
-        items = self._setting.items
-        few = items == 1 or self._of_corpora
+        what = "single outputs" if self.level == "segment" else "systems"
+        title = results.measure_title(self.level, self.headline)
+        items = self.setting.items
+        few = items == 1 or self.of_corpora
         if not defined:
             reasons = some(dict.fromkeys(row.reason for row in self.rows.values() if row.reason is not None))
             return f"On {what}, {title} is undefined for every metric: {reasons}."
@@ -551,21 +505,21 @@ class _Compared:
         ]
         shown = brief_interval(best.value or 0.0, best.low, best.high)
         head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
-        return verdict(head, rivals, 1.0 - self._setting.confidence, items, "rated items")
+        return verdict(head, rivals, 1.0 - self.setting.confidence, items, "rated items")
 
 
-def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:
+def _note_undefined(rows: Sequence[results.MeasureRow], notes: Notes) -> None:
     """Say why measures are undefined, once for each metric and reason."""
     titles: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.reason is not None:
-            titles.setdefault((row.metric, row.reason), []).append(measure_title(row.level, row.measure))
+            titles.setdefault((row.metric, row.reason), []).append(results.measure_title(row.level, row.measure))
     for (metric, reason), undefined in titles.items():
         verb = "is" if len(undefined) == 1 else "are"
         notes.add(f"{metric}: {some(undefined, 3)} {verb} undefined, as {reason}")
 
 
-def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
+def _note_tied(evaluation: metric_tests.MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
     """Say it if calibration ties nearly all outputs: acc*_eq is then little more than how often people tie."""
     shares = (np.abs(evaluation.pairs.scores) <= evaluation.epsilon[:, None]).mean(axis=1)
     tied = [name for name, share in zip(names, shares.tolist(), strict=True) if share > MOSTLY_TIED]
@@ -577,24 +531,25 @@ def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -
         )
 
 
-def _note_little_data(opinions: Opinions, metrics: int, alpha: float, notes: Notes) -> None:
+def _note_little_data(
+    opinions: Opinions, swapped: OfficialScores | None, metrics: int, confidence: float, notes: Notes
+) -> None:
+    """Say it if there are few items, or few systems where these are swapped; then no p-value can be low."""
     items = len(opinions.items)
-    if not items:
-        return
-    if too_few := _too_few(items, "item", metrics, alpha):
-        notes.warn(f"{too_few}; rate more")
+
+    def tell(say: Callable[[str], None], count: int, what: str, remedy: str) -> None:
+        # The least p-value of all swaps, after Holm's correction.
+        if count and metrics > 1 and 2.0 ** (1 - min(count, 60)) * math.comb(metrics, 2) >= 1.0 - confidence:
+            among = counted(metrics, "metric")
+            say(f"{counted(count, what)} cannot make a difference between {among} significant; {remedy}")
+
+    tell(notes.warn, items, "item", "rate more")
     if items == 1:
         notes.add("one item is rated, so there are no intervals over items")
     if len(opinions.systems) == 1:
         notes.add(f"all outputs are of one system, {opinions.systems[0]}; measures by item and of systems need several")
-
-
-def _too_few(count: int, what: str, metrics: int, alpha: float) -> str | None:
-    """Say it if swaps of so many items or systems cannot give a p-value that is low enough after Holm's correction."""
-    pairs = metrics * (metrics - 1) // 2
-    if not pairs or 2.0 ** (1 - min(count, 60)) * pairs < alpha:
-        return None
-    return f"{counted(count, what)} cannot make a difference between {counted(metrics, 'metric')} significant"
+    if swapped is not None:
+        tell(notes.add, len(swapped.systems), "system", "use --test williams")
 
 
 def _aspect_names(opinions: Ratings | Rankings | None) -> list[str]:
@@ -602,11 +557,16 @@ def _aspect_names(opinions: Ratings | Rankings | None) -> list[str]:
 
 
 def _aspects(
-    opinions: Ratings, found: Opinions, known: Known, scored: Sequence[Scored], measure: str, seed: int
-) -> Iterator[AspectRow]:
+    opinions: Ratings | Rankings | None,
+    found: Opinions,
+    known: Known,
+    scored: Sequence[Scored],
+    chosen: Mapping[Level, str],
+    seed: int,
+) -> Iterator[results.AspectRow]:
     """Yield the headline of the segment level for each aspect, where there are several."""
     names = _aspect_names(opinions)
-    if len(names) < 2:
+    if not isinstance(opinions, Ratings) or len(names) < 2:
         return
     rows, columns = places(found.systems), places(found.items)
     for aspect in names:
@@ -617,27 +577,23 @@ def _aspects(
         else:
             part = np.ix_([rows[each] for each in own.systems], [columns[each] for each in own.items])
             evaluation = own.evaluation(np.stack([each.scores[part] for each in scored]), seed)
-            values = evaluation.values("segment", measure).value
+            values = evaluation.values("segment", chosen["segment"]).value
         for each, value in zip(scored, values.tolist(), strict=True):
             shown = value if math.isfinite(value) else None
-            yield AspectRow(aspect=aspect, metric=each.name, measure=measure, value=shown)
+            yield results.AspectRow(aspect=aspect, metric=each.name, measure=chosen["segment"], value=shown)
 
 
-def _systems(systems: Sequence[str], evaluation: MetaEvaluation, scored: Sequence[Scored]) -> list[SystemMeanRow]:
-    """Return scores of systems beside what people think of them, the best first."""
-    judged = evaluation.people is not None
-    people = (
-        evaluation.people if evaluation.people is not None else np.where(np.isnan(evaluation.scores[0]), np.nan, 0.0)
-    )
+def _systems(
+    systems: Sequence[str], evaluation: metric_tests.MetaEvaluation, scored: Sequence[Scored]
+) -> Iterator[results.SystemMeanRow]:
+    """Yield scores of systems beside what people think of them, the best first."""
+    people, judged = evaluation.people, evaluation.people is not None
+    if people is None:
+        people = np.where(np.isnan(evaluation.scores[0]), np.nan, 0.0)
     mean, scores = system_means(people, evaluation.scores)
-    order = np.argsort(-mean, kind="stable") if judged else np.arange(len(mean))
-    return [
-        SystemMeanRow(
-            system=systems[place],
-            people=float(mean[place]) if judged else None,
-            metric=each.name,
-            score=each.sign * float(scores[metric, place]),
-        )
-        for place in order.tolist()
-        for metric, each in enumerate(scored)
-    ]
+    for place in np.argsort(-mean, kind="stable").tolist() if judged else range(len(mean)):
+        for each, score in zip(scored, scores[:, place].tolist(), strict=True):
+            of_people = float(mean[place]) if judged else None
+            yield results.SystemMeanRow(
+                system=systems[place], people=of_people, metric=each.name, score=each.sign * score
+            )
