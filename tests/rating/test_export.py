@@ -168,7 +168,7 @@ def test_pairs(make: Make, tmp_path: Path, ending: str) -> None:
         # Whatever stood left or right for a rater: the score is that of the system's text.
         assert system in (pair or "").split(":")
         assert score == some_score(int(rater.split()[1]), f"{system} says {item}")
-    with pytest.raises(UsageError, match="compares outputs, so it has no weights of references"):
+    with pytest.raises(UsageError, match="is a study of kind pair, without references; export --as ratings"):
         export_study(study, "references", tmp_path / "refs.jsonl")
 
 

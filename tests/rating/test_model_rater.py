@@ -25,7 +25,7 @@ from trubleu.errors import DataError, EndpointError, UsageError
 from trubleu.rating import Imported, Item, Question, Study, StudyConfig, export_study, import_answers
 from trubleu.rating.audit import audit
 from trubleu.rating.carry_over import carry
-from trubleu.rating.config import Asked, Gold, config_text, example, parse_config
+from trubleu.rating.config import Gold, config_text, example, parse_config
 from trubleu.rating.imports import import_ratings
 from trubleu.rating.model_rater import ModelOptions, make_prompt, parse_answer, plan_model, rate_with_model
 from trubleu.rating.store.queries import model_scores
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Make = Callable[..., Study]
 
-PLAIN = Asked(1, (Question(),))
+PLAIN = StudyConfig("T", "response")
 in_a_file = pytest.mark.parametrize("new_url", ["sqlite"], indirect=True)  # where the database makes no difference
 
 

@@ -197,7 +197,7 @@ def test_summary(make: Make) -> None:
 def test_gold_and_practice(make: Make) -> None:
     texts = ("A is right", "=B is wrong", "C is wrong")
     gold = example("gold", texts, (), None, ((1, 1), (2, 3), (2, 3)))
-    rule = GoldRule(1, 1.0, "exclude")
+    rule = GoldRule("exclude", 1, 1.0)
     study = make(
         ranked_items(2, SYSTEMS[:3]), kind="ranking", outputs=3, gold=Gold(0.9, (gold,), rule=rule),
         practice=(example("practice", texts, (), None, ((1, 1), (2, 3), (2, 3)), "So it is."),),

@@ -176,7 +176,7 @@ def _copy(
             TakenAnswer(
                 mine,
                 people[row.rater],
-                arranged(tuple(rating.score for rating in scores) or None, order),
+                arranged(tuple(rating.score for rating in scores), order) or None,
                 row.flipped != (order == (1, 0)),
                 scores[0].answered_at if scores else row.shown_at,
                 scores[0].milliseconds if scores else None,

@@ -26,7 +26,7 @@ from pydantic import (
 
 from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
-from trubleu.files.lines import iterate_lines, open_bytes
+from trubleu.files.lines import iterate_lines, read_text_lines
 from trubleu.rating.items import POINTS, Item, Role, unstorable
 from trubleu.rating.yaml_file import (
     Document,
@@ -209,35 +209,6 @@ class Slot(NamedTuple):
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What an answer consists of: a score for each question about each text.
-
-    Examples
-    --------
-    >>> Asked(2, (Question(),)).fields, Asked(1, (Question(name="a"), Question(name="b"))).fields
-    (('score_1', 'score_2'), ('score_1_1', 'score_1_2'))
-    """
-
-    parts: int
-    questions: tuple[Question, ...]
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """What forms call the scores, text by text."""
-        return tuple(slot.name for slot in self.slots)
-
-    @property
-    def slots(self) -> tuple[Slot, ...]:
-        """The scores of an answer, text by text."""
-        several = len(self.questions) > 1
-        return tuple(
-            Slot(f"score_{part + 1}_{at}" if several else f"score_{part + 1}", part, question)
-            for part in range(self.parts)
-            for at, question in enumerate(self.questions, 1)
-        )
-
-
 Consequence = Literal["exclude", "stop", "flag"]
 
 
@@ -247,31 +218,24 @@ class GoldRule(Settings):
 
     Attributes
     ----------
+    then
+        ``exclude``: the ratings no longer count and are asked of others; ``stop``: there are no more tasks, and what
+        was rated counts; in both cases there is no completion code. ``flag``: the lead is told.
     at_least
         How many gold items somebody must have answered before anything follows.
     share
         Of those, how many must be right, from 0 to 1.
-    then
-        ``exclude``: the ratings no longer count and are asked of others; ``stop``: there are no more tasks, and what
-        was rated counts; in both cases there is no completion code. ``flag``: the lead is told.
 
     Examples
     --------
-    >>> rule = GoldRule(5, 0.7, "exclude")
+    >>> rule = GoldRule("exclude", at_least=5, share=0.7)
     >>> rule.is_broken(3, 5), rule.is_broken(4, 5), rule.is_broken(0, 4)
     (True, False, False)
     """
 
+    then: Consequence
     at_least: Annotated[int, within(1, 10_000)] = 5
     share: Annotated[float, within(0.01, 1.0)] = 0.7
-    then: Consequence = "exclude"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if "then" not in data:
-            raise ValueError("has no then; write exclude, stop or flag")
-        return data
 
     def is_broken(self, right: int, total: int) -> bool:
         """Return whether so many right ones of so many are too few."""
@@ -288,20 +252,16 @@ def _read_as(model: Any) -> GetPydanticSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class _GoldExample(Settings):
-    """A gold item as people write it; `_item` makes an `Item` of it."""
+class _Example(Settings):
+    """A gold or practice item as people write it; `_add` makes an `Item` of it."""
 
     context: tuple[str, ...] = ()
     message: str | None = None
     response: str | None = None
     responses: tuple[str, ...] | None = None
     accepted: Any = None
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _PracticeExample(_GoldExample):
     feedback: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +282,7 @@ class Gold(Settings):
 
     share: Annotated[float, within(0.0, 0.9)] = 0.1
     """How many of a rater's tasks they are, from 0 to 0.9; each is used once a rater at most."""
-    items: Annotated[tuple[Item, ...], _read_as(tuple[_GoldExample, ...])] = ()
+    items: Annotated[tuple[Item, ...], _read_as(tuple[_Example, ...])] = ()
     file: Text | None = None
     rule: GoldRule | None = None
     """What follows if somebody gets too many wrong: exclude (others rate instead), stop (no more tasks) or flag (you
@@ -503,7 +463,7 @@ class StudyConfig(Settings):
         ),
     ] = tuple(_TEXTS["reasons"])
     """Why they may say that they cannot judge; another reason can always be written."""
-    practice: Annotated[tuple[Item, ...], _read_as(tuple[_PracticeExample, ...])] = ()
+    practice: Annotated[tuple[Item, ...], _read_as(tuple[_Example, ...])] = ()
     """Tasks before the start, with feedback after the answer, such as
     - {message: "how are you?", response: "fine!", accepted: [4, 5], feedback: "This fits **well**."}
     - {message: "how are you?", responses: ["fine!", "a blue one"], accepted: [[4, 5], [1, 2]]}"""
@@ -583,9 +543,20 @@ class StudyConfig(Settings):
         return {"response": 1, "pair": 2, "ranking": self.outputs}[self.kind]
 
     @property
-    def asked(self) -> Asked:
-        """What an answer consists of."""
-        return Asked(self.parts, self.questions)
+    def slots(self) -> tuple[Slot, ...]:
+        """What an answer consists of: a score for each question about each text, text by text.
+
+        Examples
+        --------
+        >>> [slot.name for slot in StudyConfig("T", "pair").slots]
+        ['score_1', 'score_2']
+        """
+        several = len(self.questions) > 1
+        return tuple(
+            Slot(f"score_{part + 1}_{at}" if several else f"score_{part + 1}", part, question)
+            for part in range(self.parts)
+            for at, question in enumerate(self.questions, 1)
+        )
 
     @property
     def examples(self) -> tuple[Item, ...]:
@@ -619,14 +590,7 @@ def read_config(path: PathLike) -> StudyConfig:
     >>> read_config(path).raters
     3
     """
-    with open_bytes(path) as stream:
-        data = stream.read(4_000_001)  # beyond what `read_yaml` takes in any encoding
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{line}: this is not valid UTF-8; convert the file to UTF-8") from error
-    return parse_config(text, str(path), Path(path).parent)
+    return parse_config("\n".join([*read_text_lines(path), ""]), str(path), Path(path).parent)
 
 
 def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None) -> StudyConfig:
@@ -655,13 +619,13 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
 
 def _with_items(config: StudyConfig, folder: Path) -> StudyConfig:
     """Make items of the examples in settings that were read."""
-    asked, gold, rule = config.asked, config.gold, config.gold.rule
-    practice = _items(config.practice, asked, "practice", ("practice",))
-    items = _items(gold.items, asked, "gold", ("gold", "items"))
+    gold, rule = config.gold, config.gold.rule
+    practice = _items(config.practice, config, "practice", ("practice",))
+    items = _items(gold.items, config, "gold", ("gold", "items"))
     if gold.file is not None:
         if items:
             raise SettingError("and gold.items are both given; keep one of them", "gold", "file")
-        items = read_gold(folder / gold.file, asked)
+        items = read_gold(folder / gold.file, config)
     if rule is not None and len(items) < rule.at_least:
         problem = f"begins after {rule.at_least} gold items, but there are {len(items)}, each used once a rater"
         raise SettingError(f"{problem}; add some, or lower at_least", "gold", "rule")
@@ -670,73 +634,69 @@ def _with_items(config: StudyConfig, folder: Path) -> StudyConfig:
     return replace(config, practice=practice, gold=replace(gold, items=items))
 
 
-def read_gold(path: Path, asked: Asked) -> tuple[Item, ...]:
+def read_gold(path: Path, config: StudyConfig) -> tuple[Item, ...]:
     """Read gold items from a file of JSON lines."""
     items: dict[str, Item] = {}
     for place, record in parse_objects(iterate_lines(path), str(path)):
         file, _, line = place.rpartition(":")
         document = Document(file, record, {(): int(line)}, "the gold item")
         with document.mistakes():
-            _add(items, document.read(_GoldExample), asked, "gold", ())
+            _add(items, document.read(_Example), config, "gold", ())
     if not items:
         raise DataError(f"{path} has no gold items; add some or leave gold.file out")
     return tuple(items.values())
 
 
-def _items(examples: Iterable[Any], asked: Asked, role: Role, path: FieldPath) -> tuple[Item, ...]:
+def _items(examples: Iterable[Any], config: StudyConfig, role: Role, path: FieldPath) -> tuple[Item, ...]:
     items: dict[str, Item] = {}
     for at, given in enumerate(examples):
-        _add(items, given, asked, role, (*path, at))
+        _add(items, given, config, role, (*path, at))
     return tuple(items.values())
 
 
-def _add(items: dict[str, Item], given: _GoldExample, asked: Asked, role: Role, path: FieldPath) -> None:
+def _add(items: dict[str, Item], given: _Example, config: StudyConfig, role: Role, path: FieldPath) -> None:
     """Make an item of what people wrote."""
-    wanted, other = ("responses", "response") if asked.parts > 1 else ("response", "responses")
+    wanted, other = ("responses", "response") if config.parts > 1 else ("response", "responses")
     if getattr(given, other) is not None:
         raise SettingError(f"does not fit the kind of study; write {wanted}", *path, other)
     for required in (wanted, "accepted") if role == "gold" else (wanted,):
         if getattr(given, required) is None:
             raise SettingError(f"has no {required}; add it", *path)
     texts = given.responses if given.responses is not None else (given.response or "",)
-    if len(texts) != asked.parts:
-        raise SettingError(f"must be {asked.parts} texts, not {len(texts)}", *path, wanted)
-    accepted = None if given.accepted is None else _accepted(given.accepted, asked, (*path, "accepted"))
-    feedback = given.feedback if isinstance(given, _PracticeExample) else ""
-    item = example(role, texts, given.context, given.message, accepted, feedback)
+    if len(texts) != config.parts:
+        raise SettingError(f"must be {config.parts} texts, not {len(texts)}", *path, wanted)
+    accepted = None if given.accepted is None else _accepted(given.accepted, config, (*path, "accepted"))
+    item = example(role, texts, given.context, given.message, accepted, given.feedback if role == "practice" else "")
     if item.key in items:
         raise SettingError("is there twice; remove one of them", *path)
     items[item.key] = item
 
 
-def _accepted(value: Any, asked: Asked, path: FieldPath) -> Ranges:
+def _accepted(value: Any, config: StudyConfig, path: FieldPath) -> Ranges:
     """Read the right scores: a range, or one for each question by name; for several texts, also a list of these."""
-    kind = dict if len(asked.questions) > 1 else list
-    if asked.parts > 1 and isinstance(value, list) and all(isinstance(each, kind) for each in value):
-        if len(value) != asked.parts:
-            raise SettingError(f"must be one for each of the {asked.parts} responses, such as {_sample(asked)}", *path)
-        return tuple(span for at, each in enumerate(value) for span in _ranges(each, asked, (*path, at)))
-    return _ranges(value, asked, path) * asked.parts
+    kind = dict if len(config.questions) > 1 else list
+    if config.parts > 1 and isinstance(value, list) and all(isinstance(each, kind) for each in value):
+        if len(value) != config.parts:
+            raise SettingError(f"must be one for each of {config.parts} responses, such as {_sample(config)}", *path)
+        return tuple(span for at, each in enumerate(value) for span in _ranges(each, config, (*path, at)))
+    return _ranges(value, config, path) * config.parts
 
 
-def _ranges(value: Any, asked: Asked, path: FieldPath) -> Ranges:
-    if len(asked.questions) == 1:
-        return (_range(value, asked.questions[0].points, path),)
-    names = [question.name for question in asked.questions]
+def _ranges(value: Any, config: StudyConfig, path: FieldPath) -> Ranges:
+    if len(config.questions) == 1:
+        return (_range(value, config.questions[0].points, path),)
+    names = [question.name for question in config.questions]
     if not isinstance(value, dict) or not value:
-        raise SettingError(f"must say which question each range is for, such as {_sample(asked)}", *path)
+        raise SettingError(f"must say which question each range is for, such as {_sample(config)}", *path)
     for name in value:
         if name not in names:
             raise SettingError(f"is not a setting; {nearest(name, names)}", *path, name)
-    return tuple(
-        _range(value[question.name], question.points, (*path, question.name))
-        if value.get(question.name) is not None
-        else None
-        for question in asked.questions
-    )
+    return tuple(_range(value.get(each.name), each.points, (*path, each.name)) for each in config.questions)
 
 
-def _range(value: Any, points: int, path: FieldPath) -> tuple[int, int]:
+def _range(value: Any, points: int, path: FieldPath) -> tuple[int, int] | None:
+    if value is None:
+        return None
     known = [str(score) for score in range(1, points + 1)]
     if isinstance(value, list) and len(value) == 2 and all(str(score) in known for score in value):
         low, high = map(int, value)
@@ -746,10 +706,10 @@ def _range(value: Any, points: int, path: FieldPath) -> tuple[int, int]:
     raise SettingError(f"must be the lowest and the highest score, from 1 to {points}, as [1, 2], not {written}", *path)
 
 
-def _sample(asked: Asked) -> str:
+def _sample(config: StudyConfig) -> str:
     """Return right scores as somebody would write them."""
-    one = "[1, 2]" if len(asked.questions) == 1 else f"{{{asked.questions[0].name}: [1, 2]}}"
-    return one if asked.parts == 1 else f"[{', '.join([one] * asked.parts)}]"
+    one = "[1, 2]" if len(config.questions) == 1 else f"{{{config.questions[0].name}: [1, 2]}}"
+    return one if config.parts == 1 else f"[{', '.join([one] * config.parts)}]"
 
 
 def crowd_warnings(config: StudyConfig) -> list[str]:
@@ -804,8 +764,8 @@ def config_text(config: StudyConfig) -> str:
     True
     """
     made = asdict(config)
-    made["practice"] = [_record(item, config.asked) for item in config.practice]
-    made["gold"]["items"] = [_record(item, config.asked) for item in config.gold.items]
+    made["practice"] = [_record(item, config) for item in config.practice]
+    made["gold"]["items"] = [_record(item, config) for item in config.gold.items]
     del made["gold"]["file" if config.gold.file is None else "items"]
     made["questions"] = [_question_record(question, config.kind) for question in config.questions]
     (first, *_), left_out = made["questions"], set() if config.outputs else {"outputs"}
@@ -827,16 +787,16 @@ def _question_record(question: Question, kind: Kind) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not None}
 
 
-def gold_lines(items: Iterable[Item], asked: Asked) -> str:
+def gold_lines(config: StudyConfig) -> str:
     """Return gold items as the JSON lines that the settings can name."""
-    return "".join(json_line(_record(item, asked)) + "\n" for item in items)
+    return "".join(json_line(_record(item, config)) + "\n" for item in config.gold.items)
 
 
-def _record(item: Item, asked: Asked) -> dict[str, Any]:
+def _record(item: Item, config: StudyConfig) -> dict[str, Any]:
     accepted = None
     if item.accepted is not None:
-        number = len(asked.questions)
-        ranges = [_written(item.accepted[at : at + number], asked) for at in range(0, len(item.accepted), number)]
+        number = len(config.questions)
+        ranges = [_written(item.accepted[at : at + number], config) for at in range(0, len(item.accepted), number)]
         accepted = ranges[0] if len(ranges) == 1 else ranges
     record = {
         "context": list(item.context) or None,
@@ -849,8 +809,8 @@ def _record(item: Item, asked: Asked) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value is not None}
 
 
-def _written(ranges: Ranges, asked: Asked) -> object:
-    if len(asked.questions) == 1:
+def _written(ranges: Ranges, config: StudyConfig) -> object:
+    if len(config.questions) == 1:
         return list(ranges[0] or ())
-    named = zip(asked.questions, ranges, strict=True)
+    named = zip(config.questions, ranges, strict=True)
     return {question.name: list(pair) for question, pair in named if pair is not None}

@@ -242,7 +242,7 @@ def fix_questions(connection: Connection, config: StudyConfig) -> None:
 def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
     if config.gold.file is not None:
         config = replace(config, gold=replace(config.gold, file=GOLD))
-        (folder / GOLD).write_text(gold_lines(config.gold.items, config.asked), "utf-8", newline="\n")
+        (folder / GOLD).write_text(gold_lines(config), "utf-8", newline="\n")
     (folder / SETTINGS).write_text(config_text(config), "utf-8", newline="\n")
     write_private(folder / LEAD, raters.new_token())
     return config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, or_, select
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from trubleu.rating.config import StudyConfig
 
+T = TypeVar("T")
 
 SHUFFLES = 2**31 - 1  # orders are drawn below this
 
@@ -346,7 +347,7 @@ def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
     if row is None or row.assignment != held.id:
         return task
     scores = None if row.scores is None else tuple(json.loads(row.scores))
-    return replace(task, earlier=Earlier(arranged(scores, order), row.note))
+    return replace(task, earlier=Earlier(scores and arranged(scores, order), row.note))
 
 
 def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -> tuple[int, ...]:
@@ -360,7 +361,7 @@ def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -
     return tuple(order[::-1] if flipped else order)
 
 
-def arranged(scores: tuple[int | None, ...] | None, order: tuple[int, ...]) -> tuple[int | None, ...] | None:
+def arranged(scores: tuple[T, ...], order: tuple[int, ...]) -> tuple[T, ...]:
     """Reorder scores to match another order of the texts.
 
     Examples
@@ -368,8 +369,6 @@ def arranged(scores: tuple[int | None, ...] | None, order: tuple[int, ...]) -> t
     >>> arranged((1, 2, 3, 4), (1, 0)), arranged((1, 2, 3), (2, 0, 1))
     ((3, 4, 1, 2), (3, 1, 2))
     """
-    if scores is None:
-        return None
     each = len(scores) // len(order)
     return tuple(score for part in order for score in scores[part * each : (part + 1) * each])
 
@@ -409,7 +408,7 @@ def answer(
     task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
     order = shown_order(secret_of(connection), item.parts, item.id, rater, task.flipped)
     places = tuple(sorted(range(item.parts), key=order.__getitem__))
-    true_order = arranged(scores, places)
+    true_order = scores and arranged(scores, places)
     if before is not None:
         if before.assignment != assignment:
             raise UsageError(f"the answer to task {assignment} has the key of another answer; send it with its own")
@@ -464,7 +463,7 @@ def checked_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> tuple
     UsageError
         If they do not fit the questions.
     """
-    slots = config.asked.slots
+    slots = config.slots
     if len(scores) != len(slots):
         raise UsageError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
     for (_, _, question), score in zip(slots, scores, strict=True):

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from trubleu.errors import TrubleuWarning
 from trubleu.rating.config import Prolific
-from trubleu.rating.export import What, export_study
+from trubleu.rating.export import FORMATS, What, export_study, exports_of
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
 from trubleu.rating.summary import Summary, disputed_texts, summary
@@ -112,8 +112,7 @@ def texts(
 def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length=40)]) -> Response:
     """Download an export."""
     site.lead(request)
-    what = {f"{what}.{ending}": what for what, ending in exports(site)}.get(name)
-    if what is None:
+    if (what := exports(site).get(name)) is None:
         raise Refusal(404, "There is no such export", "Go back to the overview.")
     # The overview shows what is missing.
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore", category=TrubleuWarning):
@@ -124,12 +123,9 @@ def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length
     return Response(data, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
-def exports(site: Site) -> list[tuple[What, str]]:
-    """Return the available exports, with their file suffixes."""
-    kind = site.study.config.kind
-    for_judge: What = "rankings" if kind == "ranking" else "ratings"
-    found: list[tuple[What, str]] = [(for_judge, "csv"), ("wide", "csv"), ("raw", "csv")]
-    return [("references", "jsonl"), *found] if kind == "response" else found
+def exports(site: Site) -> dict[str, What]:
+    """Return the available exports by the names of their files."""
+    return {f"{what}.{FORMATS[what][0]}": what for what in exports_of(site.study.config.kind)}
 
 
 @router.post("/lead/pause", status_code=303, responses=pages(403), response_class=RedirectResponse)
@@ -257,7 +253,7 @@ def _overview(request: Request, site: Site, csrf: str, question: int) -> Respons
         found=found,
         highest=max((weight.count for weight in found.weights), default=0),
         links=_links(site),
-        exports=[(what, f"{what}.{ending}") for what, ending in exports(site)],
+        exports=exports(site),
         ways=[(name, site.address(request, path)) for name, path, there in ways if there],
     )
 

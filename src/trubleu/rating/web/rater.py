@@ -67,7 +67,7 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
     """Return the scores in a form, None for missing ones."""
     form, config = await request.form(), site.study.config
     found: list[int | None] = []
-    for name, _, question in config.asked.slots:
+    for name, _, question in config.slots:
         text, points = str(form.get(name) or ""), question.points
         if text and (not text.isascii() or not text.isdecimal() or len(text) > 2 or not 1 <= int(text) <= points):
             raise Refusal(422, "This cannot be used", f"Nothing was saved: {name} must be from 1 to {points}.")
@@ -208,7 +208,7 @@ def _problem(site: Site, given: Answer) -> str:
     if given.unable:
         return ""
     config = site.study.config
-    pairs = zip(config.asked.slots, given.scores, strict=True)
+    pairs = zip(config.slots, given.scores, strict=True)
     missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
     if missing and config.kind == "ranking":
         return "Give every response a rank first. Responses that are equally good get the same rank."
@@ -245,7 +245,7 @@ def _task(
     headers: dict[str, str] | None = None,
 ) -> Response:
     earlier = task.earlier
-    before = earlier.scores if earlier and earlier.scores else (None,) * len(site.study.config.asked.fields)
+    before = earlier.scores if earlier and earlier.scores else (None,) * len(site.study.config.slots)
     note = given.note if given and not given.unable else earlier.note if earlier and earlier.scores else ""
     return site.page(
         "task.html",
