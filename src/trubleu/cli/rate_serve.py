@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_range, say
@@ -158,11 +158,12 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
     from trubleu.rating.web.connections import BACKLOG, LimitedProtocol
 
     LimitedProtocol.limits = _limits(options)
+    _set_up_logs(options.quiet)
     config = uvicorn.Config(
         create_app(study, url=url, requests_a_minute=options.requests, openapi=options.openapi),
         http=LimitedProtocol,
         backlog=BACKLOG,
-        log_config=_logging(options.quiet),
+        log_config=None,
         access_log=False,  # it would print links with their tokens
         server_header=False,
         # Guessing is throttled by address, which only a reverse proxy knows; its headers are trusted only if there is
@@ -194,25 +195,21 @@ def _limits(options: argparse.Namespace) -> Limits:
     return Limits(connections, options.per_address, proxies=proxies)
 
 
-def _logging(quiet: bool) -> dict[str, Any]:
-    """Return the logging settings: standard error, with timestamps; repeated lines limited to a few per minute."""
+def _set_up_logs(quiet: bool) -> None:
+    """Log to standard error, with timestamps; repeated lines are limited to a few per minute."""
+    import logging
+
     from trubleu.rating.web.connections import SparingLog
 
-    stream = {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}
-    levels = {
-        "trubleu.rate": ("sparing", "INFO"),
-        "trubleu.rate.access": ("stderr", "WARNING" if quiet else "INFO"),
-        "uvicorn": ("sparing", "WARNING"),
-        "asyncio": ("sparing", "WARNING"),
-    }
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
-        "filters": {"sparing": {"()": SparingLog}},
-        "handlers": {"stderr": stream, "sparing": stream | {"filters": ["sparing"]}},
-        "loggers": {
-            name: {"handlers": [handler], "level": level, "propagate": False}
-            for name, (handler, level) in levels.items()
-        },
-    }
+    sparing = SparingLog()
+    levels = {"trubleu.rate": "INFO", "trubleu.rate.access": "INFO", "uvicorn": "WARNING", "asyncio": "WARNING"}
+    for name, level in levels.items():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+        if name == "trubleu.rate.access":
+            logger.disabled = quiet
+        else:
+            handler.addFilter(sparing)

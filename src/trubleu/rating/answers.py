@@ -100,15 +100,8 @@ def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
                 continue
             counted = not answer.counted
             changed_ratings.append({"of_item": item.id, "of_rater": answer.rater, "now_counted": counted})
-            entries.append(
-                {
-                    "at": now,
-                    "kind": "counted" if counted else "uncounted",
-                    "rater": answer.rater,
-                    "item": item.id,
-                    "counted": counted,
-                }
-            )
+            entry = {"at": now, "kind": "counted" if counted else "uncounted", "rater": answer.rater}
+            entries.append({**entry, "item": item.id, "counted": counted})
         load = len(counts) + leases.get(item.id, 0) if item.role == "item" else 0
         changed_items.append({"of_item": item.id, "now_counted": len(counts), "now_load": load})
     if changed_ratings:
@@ -144,29 +137,18 @@ def take_answers(
     touched = sorted({answer.item for answer in answers})
     _count_tasks(connection, answers)
     lock_items(connection, touched)
-    connection.execute(
-        assignments.insert(),
-        [
-            {
-                "item": answer.item,
-                "rater": answer.rater,
-                "state": "unable" if answer.scores is None else "answered",
-                "flipped": answer.flipped,
-                "turn": 0,
-                "lease_until": answer.answered_at,
-                "shown_at": answer.answered_at,
-            }
-            for answer in answers
-        ],
-    )
-    given, entries = [], []
+    tasks, given, entries = [], [], []
     for answer in answers:
-        names = ("item", "rater", "answered_at", "milliseconds", "client_milliseconds")
-        common = {**{name: getattr(answer, name) for name in names}, "counted": False}
+        whose = {"item": answer.item, "rater": answer.rater}
+        state, scores = ("unable", None) if answer.scores is None else ("answered", json.dumps(answer.scores))
+        times = dict.fromkeys(("lease_until", "shown_at"), answer.answered_at)
+        tasks.append({**whose, "state": state, "flipped": answer.flipped, "turn": 0, **times})
+        names = ("answered_at", "milliseconds", "client_milliseconds")
+        common = {**whose, **{name: getattr(answer, name) for name in names}, "counted": False}
         given += rating_rows(answer.scores or (), questions, common)
-        scores = None if answer.scores is None else json.dumps(answer.scores)
         noted = {"at": now, "kind": kind, "scores": scores, "flipped": answer.flipped, "note": answer.note or source}
         entries.append(common | noted)
+    connection.execute(assignments.insert(), tasks)
     if given:
         connection.execute(ratings.insert(), given)
     add_entries(connection, entries)

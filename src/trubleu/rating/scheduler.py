@@ -16,7 +16,7 @@ from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
-from trubleu.rating.store.updates import add_entries, add_entry, rating_rows, set_assignment, set_item, set_rater
+from trubleu.rating.store.updates import add_entries, add_entry, change, rating_rows
 
 if TYPE_CHECKING:
     from random import Random
@@ -269,9 +269,9 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if connection.execute(_FIRST_LATE, {"now": now}).first() is not None:
         return "late"
     person = get_rater(connection, rater, lock=True)
-    if person.excluded or person.erased_at is not None or get_meta(connection, "state") == "paused":
+    if person.excluded or person.erased_at is not None or _lacks_consent(config, person):
         return None
-    if _lacks_consent(config, person):
+    if get_meta(connection, "state") == "paused":
         return None
     held = connection.execute(_HELD, {"rater": rater}).first()
     if held is not None:
@@ -279,7 +279,7 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if not person.practice_done:
         if (item := connection.execute(FIRST_OF_ROLE, {"role": "practice", "rater": rater}).first()) is not None:
             return _handed_out(connection, config, item, person, now)
-        set_rater(connection, person, practice_done=True)
+        change(connection, raters, person, practice_done=True)
         person = get_rater(connection, rater, lock=True)
     if config.most_ratings_per_rater is not None and person.rated >= config.most_ratings_per_rater:
         return None
@@ -287,12 +287,8 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if lost is not None and (task := _taken_up(connection, config, lost, person, now)) is not None:
         return task
     chance = draw(secret_of(connection), config.seed, rater, person.had)
-    item = gold_item(connection, config, rater, chance)
-    if item is None:
-        item = least_loaded(connection, config, rater, chance)
-    if item is None:
-        return None
-    return _handed_out(connection, config, item, person, now)
+    item = gold_item(connection, config, rater, chance) or least_loaded(connection, config, rater, chance)
+    return None if item is None else _handed_out(connection, config, item, person, now)
 
 
 def _lacks_consent(config: StudyConfig, person: Row[Any]) -> bool:
@@ -310,29 +306,22 @@ def _taken_up(connection: Connection, config: StudyConfig, own: Row[Any], person
         if fresh.state == "expired" and item.role == "item":
             if lost and item.load >= item.wanted:
                 return None
-            set_item(connection, item, load=item.load + 1)
+            change(connection, items, item, load=item.load + 1)
         until, shown_at = _until(config, item.role, now), now if lost else min(fresh.shown_at, now)
-        set_assignment(connection, fresh, state="leased", lease_until=until, shown_at=shown_at)
+        change(connection, assignments, fresh, state="leased", lease_until=until, shown_at=shown_at)
     return _task(connection, own, person)
 
 
 def _handed_out(connection: Connection, config: StudyConfig, item: Row[Any], person: Row[Any], now: int) -> Task:
     chance = draw(secret_of(connection), config.seed, person.id, person.had, item.id)
     flipped = item.parts == 2 and chance.random() < 0.5
-    row = {
-        "item": item.id,
-        "rater": person.id,
-        "state": "leased",
-        "flipped": flipped,
-        "turn": 0,
-        "lease_until": _until(config, item.role, now),
-        "shown_at": now,
-    }
-    number = add_row(connection, assignments, row)
+    until = _until(config, item.role, now)
+    row = {"item": item.id, "rater": person.id, "state": "leased", "lease_until": until, "shown_at": now}
+    number = add_row(connection, assignments, {**row, "flipped": flipped, "turn": 0})
     if item.role == "item":
-        set_item(connection, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
+        change(connection, items, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
     if item.role != "practice":
-        set_rater(connection, person, had=person.had + 1)
+        change(connection, raters, person, had=person.had + 1)
     order = shown_order(secret_of(connection), item.parts, item.id, person.id, flipped)
     return _shown(number, item, order, 0, person.answered)
 
@@ -422,36 +411,24 @@ def answer(
     if early > 0 and item.role != "practice":
         raise TooEarlyError(early)
     counted = true_order is not None and item.role == "item" and not person.excluded and item.counted < item.wanted
+    times = {"milliseconds": measured, "client_milliseconds": milliseconds}
     if true_order is not None:
         given = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now}
-        times = {"milliseconds": measured, "client_milliseconds": milliseconds}
         connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), given | times))
     state = "unable" if true_order is None else "answered"
-    set_assignment(connection, task, state=state, before=person.last)
+    change(connection, assignments, task, state=state, before=person.last)
     if item.role != "practice":
         rated = person.rated + (item.role == "item" and true_order is not None)
         answered = person.answered + 1
-        set_rater(connection, person, answered=answered, rated=rated, last=assignment, break_at=None)
-    tip = add_entry(
-        connection,
-        {
-            "at": now,
-            "kind": state,
-            "rater": rater,
-            "item": item.id,
-            "assignment": assignment,
-            "scores": None if true_order is None else json.dumps(true_order),
-            "flipped": task.flipped,
-            "milliseconds": measured,
-            "client_milliseconds": milliseconds,
-            "client_key": own_key,
-            "counted": counted,
-            "note": text or None,
-        },
-        item.tip,
-    )
+        change(connection, raters, person, answered=answered, rated=rated, last=assignment, break_at=None)
+    entry = {
+        "at": now, "kind": state, "rater": rater, "item": item.id, "assignment": assignment, "flipped": task.flipped,
+        "scores": None if true_order is None else json.dumps(true_order), "counted": counted, "note": text or None,
+        "client_key": own_key, **times,
+    }  # fmt: skip
+    tip = add_entry(connection, entry, item.tip)
     load = item.load - (task.state == "leased") + counted if item.role == "item" else item.load
-    set_item(connection, item, load=load, counted=item.counted + counted, tip=tip)
+    change(connection, items, item, load=load, counted=item.counted + counted, tip=tip)
     return _outcome(item, true_order, counted=counted, repeated=False)
 
 
@@ -514,13 +491,21 @@ def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | 
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": person.last, "rater": rater}).one()
     task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
     connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
-    set_assignment(connection, task, state="leased", lease_until=now + _lease(config), turn=task.turn + 1, shown_at=now)
+    change(
+        connection,
+        assignments,
+        task,
+        state="leased",
+        lease_until=now + _lease(config),
+        turn=task.turn + 1,
+        shown_at=now,
+    )
     entry = {
         "at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped
     }  # fmt: skip
     add_entries(connection, [entry])
     rated = person.rated - (item.role == "item" and task.state == "answered")
-    set_rater(connection, person, answered=person.answered - 1, rated=rated, last=task.before)
+    change(connection, raters, person, answered=person.answered - 1, rated=rated, last=task.before)
     if item.role == "item":
         settle(connection, [item.id], now=now)
     held = connection.execute(_HELD_TASK, {"assignment": task.id}).one()
@@ -539,7 +524,7 @@ def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins
         connection.execute(ITEM_LOCKED, {"item": held.item}).one()
         fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
         if fresh.state == "leased":
-            set_assignment(connection, fresh, lease_until=_until(config, held.role, now), shown_at=now)
+            change(connection, assignments, fresh, lease_until=_until(config, held.role, now), shown_at=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,10 @@ _TRIES = 6
 _PATIENCE = 10.0  # seconds that a transaction waits for others before it gives up
 
 # SQLite's primary result codes and PostgreSQL's SQLSTATE.
-_SQLITE_BUSY = {5, 6}  # busy, locked
-_SQLITE_FULL = {13}
+_SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _POSTGRES_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
 _POSTGRES_FULL = {"53100"}
+_POSTGRES_AWAY = {"08", "40", "53", "55", "57"}  # classes: connection, rollback, resources, state, operator
 
 _META = select(meta.c.value).where(meta.c.key == bindparam("setting"))
 
@@ -242,23 +242,17 @@ class Store:
     def _said(self, error: BaseException | None, *, gone: bool = False) -> StoreError:
         """Convert a database error, distinguishing those that a retry can solve."""
         cause = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        code = getattr(error, "sqlite_errorcode", None)
-        if isinstance(error, UnicodeDecodeError):  # of a message about a table whose name is damaged
-            return StoreError(f"{self.name} is damaged: names in it cannot be read; restore the study from a backup")
-        if isinstance(error, sqlite3.Error | OSError):
-            if code is not None and code & 0xFF in _SQLITE_BUSY:
-                return StoreBusyError(f"{self.name} is locked by another program ({cause}); try again")
-            if code is not None and code & 0xFF in _SQLITE_FULL:
-                return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
-            if code is not None and code & 0xFF == sqlite3.SQLITE_CORRUPT:
-                return StoreError(f"{self.name} is damaged: {cause}; restore the study from a backup")
-            return StoreError(f"{self.name} cannot be used: {cause}; check the file and its permissions")
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         state = _sqlstate(error)
-        if state in _POSTGRES_FULL:
+        # A name of a table that cannot be decoded is damaged, too.
+        if isinstance(error, UnicodeDecodeError) or code == sqlite3.SQLITE_CORRUPT:
+            return StoreError(f"{self.name} is damaged: {cause}; restore the study from a backup")
+        if code == sqlite3.SQLITE_FULL or state in _POSTGRES_FULL:
             return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
-        if gone or state is None or state[:2] in {"08", "40", "53", "55", "57"}:
-            return StoreBusyError(f"{self.name} cannot be reached at the moment: {cause}; try again")
-        return StoreError(f"{self.name} cannot be used: {cause}; check the database and the rights of its user")
+        away = self.dialect == "postgresql" and (gone or state is None or state[:2] in _POSTGRES_AWAY)
+        if away or code in _SQLITE_BUSY:
+            return StoreBusyError(f"{self.name} is locked or cannot be reached: {cause}; try again")
+        return StoreError(f"{self.name} cannot be used: {cause}; check who may read and write it")
 
     def get(self, key: str) -> str | None:
         """Return a setting of the study, None if it is not set."""

@@ -51,7 +51,24 @@ _computing = threading.Lock()
 def overview(request: Request, site: TheSite, question: Question = 1) -> Response:
     """Show the progress of the study."""
     _, csrf = site.lead(request)
-    return _overview(request, site, csrf, _asked(site, question))
+    entry = site.study.config.entry
+    prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
+    ways = [
+        (f"Prolific: the study's URL ({secure})", prolific, entry.prolific),
+        ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
+        ("Everybody who knows the code", "/join", entry.code is not None),
+    ]
+    found = current(site, _asked(site, question))
+    return site.page(
+        "lead.html",
+        csrf=csrf,
+        found=found,
+        highest=max((weight.count for weight in found.weights), default=0),
+        links=sum(rater.entry == "link" for rater in site.study.raters()),
+        exports=exports(site),
+        ways=[(name, site.address(request, path)) for name, path, there in ways if there],
+    )
 
 
 @router.get("/lead/raters/{number}", responses=pages(403, 404))
@@ -167,12 +184,8 @@ def add_raters(
     try:
         new = site.study.add_raters(len(labels) or count or 1, labels=labels, links=links)
     except RatersChangedError as error:
-        raise Refusal(
-            409,
-            "Raters were added meanwhile",
-            "Nobody was added now. Go back to the overview and look. "
-            "For links that were not copied, trubleu rate links --renew gives new ones.",
-        ) from error
+        text = "Nobody was added now. Look at the overview; trubleu rate links --renew replaces links that were lost."
+        raise Refusal(409, "Raters were added meanwhile", text) from error
     shown = [(entry.rater.name, site.address(request, f"/r/{entry.token}")) for entry in new]
     return site.page("links.html", links=shown)
 
@@ -231,31 +244,6 @@ def _asked(site: Site, question: int) -> int:
     if question > len(site.study.config.questions):
         raise Refusal(422, "There is no such question", "Go back to the overview.")
     return question - 1
-
-
-def _links(site: Site) -> int:
-    return sum(rater.entry == "link" for rater in site.study.raters())
-
-
-def _overview(request: Request, site: Site, csrf: str, question: int) -> Response:
-    entry = site.study.config.entry
-    prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-    secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
-    ways = [
-        (f"Prolific: the study's URL ({secure})", prolific, entry.prolific),
-        ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
-        ("Everybody who knows the code", "/join", entry.code is not None),
-    ]
-    found = current(site, question)
-    return site.page(
-        "lead.html",
-        csrf=csrf,
-        found=found,
-        highest=max((weight.count for weight in found.weights), default=0),
-        links=_links(site),
-        exports=exports(site),
-        ways=[(name, site.address(request, path)) for name, path, there in ways if there],
-    )
 
 
 def current(site: Site, question: int = 0) -> Summary:

@@ -79,11 +79,8 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
 def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
     """Enter with a personal link; the token then disappears from the address bar."""
     if site.find(request, token) is None:
-        raise Refusal(
-            404,
-            "This link does not work",
-            "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one.",
-        )
+        text = "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one."
+        raise Refusal(404, "This link does not work", text)
     return site.redirect("/rate", rater=token)
 
 
@@ -195,9 +192,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     return site.redirect("/rate?kept=1" if outcome.different else "/rate")
 
 
-_KEPT = (
-    "You had already answered that task, perhaps in another tab. Your first answer was kept; to change it, use Undo."
-)
+_KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; Undo changes it."
 
 
 def _problem(site: Site, given: Answer) -> str:
@@ -212,10 +207,9 @@ def _problem(site: Site, given: Answer) -> str:
     missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
     if missing and config.kind == "ranking":
         return "Give every response a rank first. Responses that are equally good get the same rank."
-    if missing and len(config.questions) == 1:
-        return "Choose an answer first."
     if missing:
-        return f"Choose an answer to this question first: {missing[0]}"
+        several = len(config.questions) > 1
+        return f"Choose an answer to this question first: {missing[0]}" if several else "Choose an answer first."
     if all(score is None for score in given.scores):
         return "Answer at least one question, or say that you cannot judge."
     return ""
@@ -320,7 +314,7 @@ def join(
         return _enter(request, site, "prolific", _participant(request, site, prolific, prolific_token))
     if assignment is not None:
         return _turk(site, worker, assignment, submit_to)
-    if worker is not None:
+    if worker is not None:  # in a window of its own
         return _enter(request, site, "mturk", worker)
     _need_code(site)
     return _form(request, site, code or "")
@@ -349,14 +343,6 @@ def join_with_code(
     return site.redirect("/rate", rater=site.study.enter("open").token)
 
 
-@router.get("/join/mturk", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def join_from_turk(
-    request: Request, site: TheSite, worker: Annotated[str, Query(alias="workerId", max_length=200)]
-) -> Response:
-    """Join from Mechanical Turk, in a separate window."""
-    return _enter(request, site, "mturk", worker)
-
-
 def _participant(request: Request, site: Site, given: str | None, token: str | None) -> str:
     """Return the Prolific participant: from the signed token, if the study requires one, else from the URL."""
     _need(site, "prolific")
@@ -364,11 +350,8 @@ def _participant(request: Request, site: Site, given: str | None, token: str | N
         return given or ""
     found = site.tried(request, "prolific", lambda: tokens.participant(token or ""))
     if found is None or given not in (None, found):
-        raise Refusal(
-            403,
-            "Prolific does not say who you are",
-            "The address is not complete, or too old, or of another study. Open the study at Prolific again.",
-        )
+        text = "The address is not complete, or too old, or of another study. Open the study at Prolific again."
+        raise Refusal(403, "Prolific does not say who you are", text)
     return found
 
 
@@ -376,9 +359,8 @@ def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
     _need(site, entry)
     if re.fullmatch(r"[A-Za-z0-9_.:-]{1,100}", external) is None:
         site.slow_down(site.guesses, f"id {came_from(request)}")
-        raise Refusal(
-            422, "This address is not complete", "It should carry your id. Open the study where you found it."
-        )
+        text = "It should carry your id. Open the study where you found it."
+        raise Refusal(422, "This address is not complete", text)
     site.slow_down(site.joins, came_from(request))
     return site.redirect("/rate", rater=site.study.enter(entry, external=external).token)
 
@@ -394,15 +376,14 @@ def _turk(site: Site, worker: str | None, assignment: str, submit_to: str | None
         headers=headers,
         preview=preview,
         assignment=assignment,
-        start="" if preview else f"{site.prefix}/join/mturk?{urlencode({'workerId': worker})}",
+        start="" if preview else f"{site.prefix}/join?{urlencode({'workerId': worker})}",
         target=f"{target}/mturk/externalSubmit",
     )
 
 
 def _need(site: Site, entry: str) -> None:
-    allowed = site.study.config.entry.prolific if entry == "prolific" else site.study.config.entry.mturk
-    if not allowed:
-        name = "Prolific" if entry == "prolific" else "Mechanical Turk"
+    if not getattr(site.study.config.entry, entry):
+        name = {"prolific": "Prolific", "mturk": "Mechanical Turk"}[entry]
         raise Refusal(403, "There is no way in here", f"This study does not take people from {name}.")
 
 
