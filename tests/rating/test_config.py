@@ -436,5 +436,7 @@ def test_mistakes_in_a_file_of_gold_items_are_said(tmp_path: Path, kind: str, li
 
 def test_files_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_bytes(b"title: T\nkind: \xff\n")
-    with pytest.raises(DataError, match=r"study.yaml:2: byte 15 \(0xff\) is not valid UTF-8; convert the file to UTF-8"):
+    with pytest.raises(
+        DataError, match=r"study.yaml:2: byte 15 \(0xff\) is not valid UTF-8; convert the file to UTF-8"
+    ):
         read_config(tmp_path / "study.yaml")

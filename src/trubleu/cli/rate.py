@@ -129,9 +129,8 @@ def _config(options: argparse.Namespace) -> StudyConfig:
     if options.config is None:
         number = len(options.outputs)
         if options.kind == "ranking" and not FEWEST_RANKED <= number <= MOST_RANKED:
-            raise UsageError(
-                f"--kind ranking needs --outputs of {FEWEST_RANKED} to {MOST_RANKED} systems, but {number} are given"
-            )
+            most = f"{FEWEST_RANKED} to {MOST_RANKED}"
+            raise UsageError(f"--kind ranking needs --outputs of {most} systems, but {number} are given")
         config = default_config(options.kind or "response", number)
     else:
         config = read_config(options.config)
@@ -155,10 +154,8 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
             raise UsageError("--outputs and --pairs are for --kind pair; add it, or leave them out")
         return read_items(options.source)
     if config.kind == "ranking" and len(options.outputs) != config.parts:
-        raise UsageError(
-            f"{options.config} says outputs: {config.parts}, but --outputs names {len(options.outputs)}; "
-            "give one file for each"
-        )
+        given = len(options.outputs)
+        raise UsageError(f"{options.config} says outputs: {config.parts}, but --outputs names {given}; give as many")
     if config.kind == "ranking" and options.pairs:
         raise UsageError("--pairs is for --kind pair; leave it out, as a ranking shows all outputs together")
     if len(options.outputs) < 2:

@@ -91,9 +91,7 @@ def _check_proxy(proxy: str, url: str | None) -> None:
         try:
             ipaddress.ip_network(address.strip())
         except ValueError as error:
-            raise UsageError(
-                f"--proxy {address} is not an address; write one like 10.0.0.5, or a network like 10.0.0.0/24"
-            ) from error
+            raise UsageError(f"--proxy {address} is no address or network; write 10.0.0.5 or 10.0.0.0/24") from error
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -102,17 +100,13 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
-        raise UsageError(
-            f"--host {host} is not known here: {error}; use 127.0.0.1 or an address of this machine"
-        ) from error
+        raise UsageError(f"--host {host} is not known: {error}; use 127.0.0.1 or an address of this machine") from error
     try:
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # :: is every address, of IPv4 too
         listening = socket.create_server(address, family=family, dualstack_ipv6=both)
     except OSError as error:
-        raise UsageError(
-            f"{host} port {port} cannot be listened at: {os.strerror(error.errno or 0).lower()}; "
-            "choose another with --port, or 0 for a free one"
-        ) from error
+        cause = os.strerror(error.errno or 0).lower()
+        raise UsageError(f"{host} port {port} cannot be used: {cause}; choose another --port, or 0") from error
     # Inherited by connections. Headers and page are two writes, and the second would wait 40 ms for the first's ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
@@ -130,14 +124,14 @@ def _is_everywhere(listening: socket.socket) -> bool:
 
 def _greet(study: Study, url: str, here: str) -> None:
     title = " ".join(study.config.title.split())
-    say(f"{title}: listening at {here}" + (f" for {url}" if url != here else ""))
-    # On a terminal only: a log file or service journal would keep the token, and others may read it.
-    token = (
-        study.lead_token if sys.stdout.isatty() else f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
+    hidden = f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
+    say(
+        f"{title}: listening at {here}" + (f" for {url}" if url != here else ""),
+        # On a terminal only: a log file or service journal would keep the token, and others may read it.
+        f"The lead's page:  {url}/lead/{study.lead_token if sys.stdout.isatty() else hidden}",
+        f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1",
+        "Ctrl-C ends it.",
     )
-    say(f"The lead's page:  {url}/lead/{token}")
-    say(f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1")
-    say("Ctrl-C ends it.")
 
 
 def _warn(listening: socket.socket, url: str | None) -> None:

@@ -176,12 +176,8 @@ def bring_in(options: argparse.Namespace) -> None:
         return
     said = f"{options.file}: {counted(found.answers, 'answer')}, {found.added:,} new, {found.counted:,} of them count"
     said += f"; {counted(found.items, 'item')}, {counted(found.raters, 'new rater')}"
-    for number, what in (
-        (found.repeated, "there already"),
-        (found.rejected, "rejected"),
-        (found.blank, "without a score"),
-    ):
-        said += f"; {number:,} {what}" if number else ""
+    others = {"there already": found.repeated, "rejected": found.rejected, "without a score": found.blank}
+    said += "".join(f"; {number:,} {what}" for what, number in others.items() if number)
     if found.excluded:
         said += f"; {counted(found.excluded, 'rater')} excluded by the rule on gold items"
     sys.stdout.write(said + "\n")
@@ -225,13 +221,12 @@ def audit(options: argparse.Namespace) -> None:
         name = study.store.name
         if not faults:
             entries = counted(len(study.log()), "entry").replace("entrys", "entries")
-            people = counted(len(study.raters()), "rater")
-            sys.stdout.write(
-                f"{options.study}: {entries} of the log, {counted(len(study.items()), 'item')}, {people}: "
-                "every hash is right, and every table says what the log says\n"
+            there = f"{counted(len(study.items()), 'item')}, {counted(len(study.raters()), 'rater')}"
+            say(
+                f"{options.study}: {entries} of the log, {there}: every hash is right, and every table says what the log says"
             )
             return
-    sys.stdout.write("".join(f"{fault}\n" for fault in faults))
+    say(*faults)
     found = counted(len(faults), "fault")
     raise StoreError(f"{name} is damaged or was changed from outside: {found}; restore the study from a backup")
 
@@ -264,9 +259,7 @@ def links(options: argparse.Namespace) -> None:
         url = given or study.store.get("url") or _LOCAL
         if options.renew is None:
             if not study.config.entry.links:
-                raise UsageError(
-                    f"{study.folder / 'study.yaml'} lets nobody in by links of their own; set entry: links: true there"
-                )
+                raise UsageError(f"{study.folder / 'study.yaml'} allows no links; set entry: links: true there")
             _tell(options.out, url, lambda: study.add_raters(options.add or len(labels), labels=labels))
         else:
             from trubleu.rating import NewRater
@@ -327,9 +320,7 @@ def rater_number(study: Study, name: str) -> int:
         hint = nearest(name, labels) if 0 < len(labels) <= 20 else "trubleu rate status lists them"
         raise UsageError(f"there is no rater {name!r} in {study.folder}; {hint}")
     if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} raters are called {name!r}; give the number: {some(rater.id for rater in found)}"
-        )
+        raise UsageError(f"{len(found)} raters are called {name!r}; give the number: {some(each.id for each in found)}")
     return found[0].id
 
 

@@ -85,12 +85,10 @@ def check_url(url: str) -> str:
     'https://rate.example.org/chat'
     >>> check_url("rate.example.org")
     Traceback (most recent call last):
-    trubleu.errors.UsageError: --url rate.example.org is not an address of pages; write https://HOST or https://HOST/PATH
+    trubleu.errors.UsageError: --url rate.example.org is not an address of pages; write https://HOST/PATH
     """
     if not is_address(url) or "?" in url or "#" in url or "@" in url:
-        raise UsageError(
-            f"--url {without_secrets(url)} is not an address of pages; write https://HOST or https://HOST/PATH"
-        )
+        raise UsageError(f"--url {without_secrets(url)} is not an address of pages; write https://HOST/PATH")
     return url.rstrip("/")
 
 
@@ -716,22 +714,15 @@ def crowd_warnings(config: StudyConfig) -> list[str]:
     """Return what the lead of a study that is open to crowds must know, in sentences."""
     entry, gold = config.entry, config.gold
     unverified = {"Prolific": entry.prolific == "unverified", "Mechanical Turk": entry.mturk}
-    found = [
-        f"ids from {name} are not verified: anybody can make one up, rate, and get to the end"
-        for name, there in unverified.items()
-        if there
-    ]
+    names = [name for name, there in unverified.items() if there]
+    found = [f"ids from {name} are not verified: anybody can make one up, rate, and get to the end" for name in names]
     if (entry.prolific or entry.mturk) and (gold.rule is None or gold.rule.then == "flag"):
-        found.append(
-            "raters who get gold items wrong reach the end like all others; gold.rule can exclude or stop them"
-        )
+        found.append("raters who get gold items wrong reach the end like others; gold.rule can exclude or stop them")
     elif gold.rule is not None and (most := config.most_ratings_per_rater) is not None:
-        expected = gold.beside(most)
-        if gold.rule.at_least > expected:
-            found.append(
-                f"gold.rule begins after {gold.rule.at_least} gold items, but with most_ratings_per_rater: {most} "
-                f"a rater gets about {float(expected):.0f}; raise gold.share or lower at_least"
-            )
+        least, expected = gold.rule.at_least, gold.beside(most)
+        if least > expected:
+            gets = f"with most_ratings_per_rater: {most} a rater gets about {float(expected):.0f}"
+            found.append(f"gold.rule begins after {least} gold items, but {gets}; raise gold.share or lower at_least")
     return found
 
 

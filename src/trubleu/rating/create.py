@@ -28,7 +28,7 @@ from trubleu.rating.store.schema import raters as people
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -37,21 +37,15 @@ def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item]
     draw = Random(f"{config.seed}/items/{first_position}")  # noqa: S311 - an order, not a secret
     secret = secret_of(connection)
     first = (connection.execute(select(func.max(items.c.id))).scalar() or 0) + 1
-    rows: list[dict[str, Any]] = [
-        {
-            "id": first + at,
-            "key": item.key,
-            "position": first_position + at,
-            "role": item.role,
-            "payload": item.to_json(),
-            "parts": len(item.texts),
-            "wanted": config.raters if item.role == "item" else 0,
-            "shuffle": draw.randrange(SHUFFLES),
-        }
-        for at, item in enumerate(added)
-    ]
+    rows = []
+    for at, item in enumerate(added):
+        fixed = {"id": first + at, "key": item.key, "position": first_position + at, "role": item.role}
+        fixed |= {"payload": item.to_json(), "parts": len(item.texts)}
+        wanted = config.raters if item.role == "item" else 0
+        made = row_mac(secret, "item", fixed, ITEM)
+        rows.append({**fixed, "wanted": wanted, "shuffle": draw.randrange(SHUFFLES), "mac": made})
     if rows:
-        connection.execute(items.insert(), [{**row, "mac": row_mac(secret, "item", row, ITEM)} for row in rows])
+        connection.execute(items.insert(), rows)
     put_meta(connection, ITEMS, str(int(get_meta(connection, ITEMS) or 0) + len(rows)))
 
 
@@ -85,23 +79,18 @@ def bring_in_step(connection: Connection, config: StudyConfig, *, now: int) -> N
         If the settings ask for less than is there already.
     """
     lock_study(connection)
-    if in_step(connection, config):
-        return
-    _sync_wanted(connection, config, now)
-    _sync_examples(connection, config)
+    if not in_step(connection, config):
+        if changed := _changed(connection, config):
+            _sync_wanted(connection, config, changed, now)
+        _sync_examples(connection, config)
 
 
-def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
-    changed = _changed(connection, config)
-    if not changed:
-        return
+def _sync_wanted(connection: Connection, config: StudyConfig, changed: Mapping[str, str], now: int) -> None:
     before = int(get_meta(connection, "raters") or 0)
     most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
     if config.raters < before and most > config.raters:
-        raise DataError(
-            f"study.yaml asks for {counted(config.raters, 'rater')} per item, but some items have {most} already; "
-            f"write raters: {before} again"
-        )
+        wanted = counted(config.raters, "rater")
+        raise DataError(f"study.yaml asks for {wanted} per item, but some have {most}; write raters: {before} again")
     for key, value in changed.items():
         put_meta(connection, key, value)
         note(connection, {MODELS_COUNT: "models"}.get(key, key), None, now, value)
@@ -206,16 +195,12 @@ def open_store(folder: Path, *, copy: bool) -> Store:
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
     """Raise an error for settings of another study type, or with changed questions once there are raters."""
-    kind = store.get("kind")
+    settings, kind = folder / SETTINGS, store.get("kind")
     if kind != config.kind:
-        raise DataError(
-            f"{folder / SETTINGS} says kind: {config.kind}, but the study was made as {kind}; change it back"
-        )
+        raise DataError(f"{settings} says kind: {config.kind}, but the study was made as {kind}; change it back")
     parts = store.read(lambda connection: connection.execute(select(items.c.parts).limit(1)).scalar())
     if parts != config.parts:
-        raise DataError(
-            f"{folder / SETTINGS} says outputs: {config.parts}, but items of this study have {parts}; change it back"
-        )
+        raise DataError(f"{settings} says outputs: {config.parts}, but items have {parts}; change it back")
     store.read(lambda connection: check_questions(connection, config))
 
 
@@ -249,15 +234,8 @@ def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
 
 
 def _fill(connection: Connection, config: StudyConfig, items: Sequence[Item]) -> None:
-    settings = {
-        "study": secrets.token_hex(8),
-        "kind": config.kind,
-        KEY: secrets.token_urlsafe(32),
-        "state": "running",
-        **_synced(config),
-        QUESTIONS: question_key(config),
-        TIP: "",
-    }
+    settings = {"study": secrets.token_hex(8), "kind": config.kind, KEY: secrets.token_urlsafe(32), "state": "running"}
+    settings |= {**_synced(config), QUESTIONS: question_key(config), TIP: ""}
     for key, value in settings.items():
         put_meta(connection, key, value)
     add_items(connection, config, items)
