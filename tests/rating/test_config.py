@@ -225,7 +225,7 @@ seed: 7
         (HEAD + "raters: [3]\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not a list"),
         (
             HEAD + "scale:\n  labels: []\n",
-            "study.yaml:4: scale.labels must be texts from worst to best; for a scale without labels, give its points",
+            "study.yaml:4: scale.labels must be texts from worst to best; to have no labels, give points",
         ),
         (
             "title: T\nkind: pair\npractice:\n- {responses: []}\n",
@@ -257,7 +257,7 @@ seed: 7
         ),
         (
             HEAD + "questions:\n- {name: a, question: A}\n- {name: a, question: B}\n",
-            "study.yaml:5: questions[2].name is 'a', as another question is called; choose another one",
+            "study.yaml:5: questions[2].name is 'a', as of another question; choose another one",
         ),
         (
             HEAD + "questions: [{name: mean}]\n",

@@ -68,7 +68,7 @@ def tamper(study: Study, *statements: str) -> None:
         ("UPDATE raters SET label = 'eve' WHERE id = 2", "rater 2 does not fit its hash"),
         (
             "UPDATE ratings SET score = 1 WHERE id = 1",
-            "is [(0, 0, 1, True, 5, 5, None)], but by the log [(0, 0, 4, True, 5, 5, None)]",
+            "is [(0, 0, 1, True, 5, 5, None)], but by the log [(0, 0, 4, ",
         ),
         ("UPDATE ratings SET milliseconds = 7 WHERE id = 1", "but by the log [(0, 0, 4, True, 5, 5, None)]"),
         ("UPDATE log SET scores = '[1]' WHERE id = 3", "entry 3 of the log, or one before it"),
@@ -79,7 +79,7 @@ def tamper(study: Study, *statements: str) -> None:
         ("DELETE FROM log WHERE id = 6", "does not end as it should: entries are missing or were added"),
         (
             "UPDATE assignments SET state = 'gone' WHERE id = 1",
-            "is ('gone', False), but by the log ('answered', False)",
+            "is ('gone', False), but by the log ('answered'",
         ),
     ],
 )
@@ -144,7 +144,7 @@ def test_audit_says_that_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixtu
     varied_study(tmp_path / "study", items=8)
     assert main(["rate", "audit", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
-    assert "entries of the log, 11 items, 6 raters: every hash is right, and every table says what the log says" in said
+    assert "entries of the log, 11 items, 6 raters: all hashes are right, all tables follow from it" in said
 
 
 def test_a_store_and_its_secret_belong_together(make: Make) -> None:

@@ -170,7 +170,7 @@ def test_what_needs_one_question_of_five_points_says_so(make: Make, tmp_path: Pa
     ):
         with pytest.raises(UsageError, match="hold one score from 1 to 5 for each text; for other studies"):
             act()
-    with pytest.raises(UsageError, match="does not ask the questions of"):
+    with pytest.raises(UsageError, match="does not ask what"):
         carry(make(1), study)
 
 

@@ -279,7 +279,7 @@ def test_the_number_of_outputs_stays(make: Make) -> None:
     study = make(ranked_items(1), kind="ranking", outputs=4)
     settings = study.folder / "study.yaml"
     settings.write_text(settings.read_text().replace("outputs: 4", "outputs: 3"))
-    with pytest.raises(DataError, match="says outputs: 3, but items of this study have 4; change it back"):
+    with pytest.raises(DataError, match="says outputs: 3, but items have 4; change it back"):
         Study.open(study.folder)
 
 

@@ -632,9 +632,7 @@ def test_settings_are_followed_when_a_study_is_opened_again(make: Make) -> None:
         assert {stored.counted for stored in again.items() if stored.role == "item"} == {2}
         assert audit(again) == []
     (study.folder / "study.yaml").write_text(text)
-    with pytest.raises(
-        DataError, match="asks for 1 rater per item, but some items have 2 already; write raters: 2 again"
-    ):
+    with pytest.raises(DataError, match="asks for 1 rater per item, but some have 2; write raters: 2 again"):
         Study.open(study.folder, sync=True)
     # A copy of the folder that is older sets nothing back when somebody looks at it.
     with pytest.warns(TrubleuWarning, match=r"study\.yaml asks for other ratings per item, practice or gold"):

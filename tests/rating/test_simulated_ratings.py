@@ -170,4 +170,4 @@ def test_ratings_of_people_are_not_mixed_with_simulated_ones(
     assert main(["rate", "import", str(study.folder), str(people)]) == 0
     capsys.readouterr()
     assert main(["simulate", "ratings", str(study.folder), "--raters", "2", "--out", out]) == 2
-    assert "has 1 answer of real raters, with which simulated ones would be mixed" in capsys.readouterr().err
+    assert "has 1 answer of real raters; rehearse" in capsys.readouterr().err

@@ -68,12 +68,12 @@ def test_the_log_in_postgresql_cannot_be_emptied_either(make: Make) -> None:
     [
         (
             str(SCHEMA + 1),
-            f"has tables of version {SCHEMA + 1}, and this TruBLEU reads version {SCHEMA}; update TruBLEU",
+            f"has tables of version {SCHEMA + 1}, not {SCHEMA} as this TruBLEU; update TruBLEU",
         ),
         (
             str(SCHEMA - 1),
             (
-                f"has tables of version {SCHEMA - 1}, and this TruBLEU reads version {SCHEMA}; export its ratings with "
+                f"has tables of version {SCHEMA - 1}, not {SCHEMA} as this TruBLEU; export its ratings with "
                 "the TruBLEU that made it, and trubleu rate import them into a new study"
             ),
         ),

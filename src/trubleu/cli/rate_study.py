@@ -222,9 +222,7 @@ def audit(options: argparse.Namespace) -> None:
         if not faults:
             entries = counted(len(study.log()), "entry").replace("entrys", "entries")
             there = f"{counted(len(study.items()), 'item')}, {counted(len(study.raters()), 'rater')}"
-            say(
-                f"{options.study}: {entries} of the log, {there}: every hash is right, and every table says what the log says"
-            )
+            say(f"{options.study}: {entries} of the log, {there}: all hashes are right, all tables follow from it")
             return
     say(*faults)
     found = counted(len(faults), "fault")

@@ -115,12 +115,9 @@ def check(connection: Connection, store: Store) -> None:
     StoreError
         With the first fault.
     """
-    fault = next(faults(connection, store), None)
-    if fault is not None:
-        raise StoreError(
-            f"{store.name} is damaged or was changed from outside: {fault}; trubleu rate audit lists all faults, "
-            "restore the study from a backup"
-        )
+    for fault in faults(connection, store):
+        remedy = "trubleu rate audit lists all faults, restore the study from a backup"
+        raise StoreError(f"{store.name} is damaged or was changed from outside: {fault}; {remedy}")
 
 
 def faults(connection: Connection, store: Store) -> Iterator[str]:

@@ -170,20 +170,15 @@ class Question(Settings):
     @classmethod
     def _unlabelled(cls, data: dict[str, Any]) -> dict[str, Any]:
         if data.get("labels") == [] and "points" not in data:
-            raise SettingError(
-                "must be texts from worst to best; for a scale without labels, give its points", "labels"
-            )
+            raise SettingError("must be texts from worst to best; to have no labels, give points", "labels")
         return {"labels": []} | data if "points" in data else data
 
     @model_validator(mode="after")
     def _check(self) -> Question:
         number = len(self.labels)
         if number not in (0, FEWEST_POINTS, self.points) or not FEWEST_POINTS <= self.points <= MOST_POINTS:
-            raise SettingError(
-                f"must be {FEWEST_POINTS} to {MOST_POINTS} texts from worst to best, not {number}; with points, as "
-                f"many as these, {FEWEST_POINTS} for the worst and the best, or none",
-                "labels",
-            )
+            wanted = f"{FEWEST_POINTS} to {MOST_POINTS} texts from worst to best, not {number}"
+            raise SettingError(f"must be {wanted}; with points, as many as these, {FEWEST_POINTS} or none", "labels")
         if len(set(self.labels)) != number:
             raise SettingError("must be different texts", "labels")
         return self
@@ -358,11 +353,8 @@ class Entry(Settings):
         if self == Entry(links=False):
             raise ValueError("lets nobody in; set links or mturk to true, or give a code or prolific")
         if self.prolific is True:
-            raise SettingError(
-                "would take every made-up id for somebody from Prolific, completion code included; write "
-                f"{{verify: {PROLIFIC_KEYS}}} to verify them, or unverified",
-                "prolific",
-            )
+            remedy = f"write {{verify: {PROLIFIC_KEYS}}}, or unverified"
+            raise SettingError(f"would take every made-up id for somebody from Prolific; {remedy}", "prolific")
         return self
 
 
@@ -394,9 +386,7 @@ def _questions(questions: tuple[Question, ...]) -> tuple[Question, ...]:
             if not value:
                 raise SettingError(f"has no {field_}; add it", at)
         if question.name in names[:at]:
-            raise SettingError(
-                f"is {shown(question.name)}, as another question is called; choose another one", at, "name"
-            )
+            raise SettingError(f"is {shown(question.name)}, as of another question; choose another one", at, "name")
     return questions
 
 
@@ -529,10 +519,8 @@ class StudyConfig(Settings):
     def _check(self) -> StudyConfig:
         known = (MEAN, *(question.name for question in self.questions if question.name))
         if self.weights not in known:
-            raise SettingError(
-                f"must be {MEAN} or the name of a question, not {shown(self.weights)}; {nearest(self.weights, known)}",
-                "weights",
-            )
+            given = f"{shown(self.weights)}; {nearest(self.weights, known)}"
+            raise SettingError(f"must be {MEAN} or the name of a question, not {given}", "weights")
         return self
 
     @property

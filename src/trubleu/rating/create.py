@@ -210,10 +210,8 @@ def check_questions(connection: Connection, config: StudyConfig) -> None:
     if made == question_key(config) or not connection.execute(select(func.count()).select_from(people)).scalar():
         return
     said = ", ".join(f"{name or 'the question'} ({points} points)" for name, points in json.loads(made or "[]"))
-    raise DataError(
-        f"study.yaml has other questions than the study had when raters were added: {said}; change them back (wording, "
-        "labels and required may change), or make a new study with rate new --config"
-    )
+    remedy = "change them back (wording, labels and required may change), or make a new study with rate new --config"
+    raise DataError(f"study.yaml has other questions than when raters were added: {said}; {remedy}")
 
 
 def fix_questions(connection: Connection, config: StudyConfig) -> None:

@@ -340,10 +340,8 @@ def check_mturk(config: StudyConfig) -> None:
         If it asks more than one question, or one with other than five answers.
     """
     if not _is_plain(config):
-        raise UsageError(
-            "files of Mechanical Turk hold one score from 1 to 5 for each text; for other studies, let workers rate on "
-            "the study's own pages (entry: mturk: true)"
-        )
+        remedy = "for other studies, let workers rate on the study's own pages (entry: mturk: true)"
+        raise UsageError(f"files of Mechanical Turk hold one score from 1 to 5 for each text; {remedy}")
 
 
 def _is_plain(config: StudyConfig) -> bool:

@@ -182,10 +182,8 @@ def _import(
             # Most likely an export of this study with nothing new; otherwise the name could mean another person.
             if len(labelled) != 1 or there.get((item, labelled[0])) != answer.scores:
                 whose = " or ".join(repr(people.pseudonym(number, names.study)) for number in labelled)
-                raise DataError(
-                    f"{answer.place}: {shown(answer.rater)} is the label of a rater of this study; write {whose} if "
-                    "that is who rated, or another name if it is somebody else"
-                )
+                label = f"{shown(answer.rater)} is the label of a rater of this study"
+                raise DataError(f"{answer.place}: {label}; write {whose} if that is who rated, or another name")
             continue
         pair = (item, names.number(answer))
         met.add(pair[1])
@@ -250,10 +248,8 @@ class _Names:
                     raise DataError(f"{answer.place}: this study has no {shown(name)}; is the file of a later state?")
                 return number
             if found is None and name.startswith(MODEL):
-                raise DataError(
-                    f"{answer.place}: {shown(name)} is a model of another study, not a person; leave it out, or let it "
-                    "rate here with trubleu rate model"
-                )
+                remedy = "leave it out, or let it rate here with trubleu rate model"
+                raise DataError(f"{answer.place}: {shown(name)} is a model of another study, not a person; {remedy}")
         if found is None:
             found = self._known(name)
         return self._add(name) if found is None else found
@@ -387,9 +383,7 @@ def _part(items: dict[str, Item], item: str, system: str, pair: str | None, plac
     """Return the key of the item that a row rates, and the index of the text."""
     name = item if pair is None or item in items else f"{item}#{pair}"
     if (found := items.get(name)) is None:
-        raise DataError(
-            f"{place}: there is no item {shown(name)} in this study; an item is SEGMENT#A:B, or give a column pair"
-        )
+        raise DataError(f"{place}: there is no item {shown(name)}; an item is SEGMENT#A:B, or give a column pair")
     if system not in found.systems:
         hint = nearest(system, found.systems)
         raise DataError(f"{place}: {shown(system)} is not a system of {shown(found.key)}; {hint}")

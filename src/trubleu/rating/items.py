@@ -304,10 +304,8 @@ def read_items(path: PathLike) -> list[Item]:
             items.append(item)
             first_place, first = heads.setdefault(segment, (place, item))
             if (first.context, first.message) != (item.context, item.message):
-                raise DataError(
-                    f"{place}: the id {shown(segment)} is that of another piece of conversation at {first_place}; "
-                    "every segment needs its own"
-                )
+                other = f"another piece of conversation at {first_place}"
+                raise DataError(f"{place}: the id {shown(segment)} is that of {other}; every segment needs its own")
         rated += sum(_is_rated(each) for each in record.get("references") or ())
     if not items:
         raise DataError(f"{name} holds nothing to rate; give a file of candidates or triples with one line per segment")
@@ -397,9 +395,7 @@ def _items_of(record: Mapping[str, Any], segment: str, place: str) -> Iterator[I
     references = record.get("references")
     if references is None:
         if "response" not in record:
-            raise DataError(
-                f"{place}: there is neither references (a file of candidates) nor response (a file of triples); add one"
-            )
+            raise DataError(f"{place}: there is neither references (of candidates) nor response (of a triple); add one")
         yield Item(segment, (text_field(record, "response", place),), context, message, segment)
         return
     if type(references) is not list:

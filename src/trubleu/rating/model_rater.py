@@ -387,10 +387,8 @@ def _settings(config: StudyConfig, options: ModelOptions, prompt: Prompt) -> str
     """
     points = max(question.points for question in config.questions)
     if options.logprobs and points > _LIKELY_POINTS:
-        raise UsageError(
-            f"--logprobs is for scales of up to {_LIKELY_POINTS} points, as 10 may be two tokens, and this study has "
-            f"one of {points}; use --repeat"
-        )
+        most = f"{_LIKELY_POINTS} points, as 10 may be two tokens"
+        raise UsageError(f"--logprobs is for scales of up to {most}, and this study has one of {points}; use --repeat")
     return f"{options.model} {prompt.hash} {options.heat:g} {options.method}"
 
 
@@ -722,10 +720,8 @@ class _Run:
         try:
             response = _Completion.model_validate(json.loads(body))
         except (ValueError, RecursionError):  # of JSON, or of its fields
-            said = " ".join(self._scrubbed(body[:1000]).split())
-            raise _StopError(
-                f"{self.options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url"
-            ) from None
+            said = shown(" ".join(self._scrubbed(body[:1000]).split()))
+            raise _StopError(f"{self.options.host} answers, but not as OpenAI's API ({said}); check --url") from None
         choice = response.choices[0] if response.choices else _Choice()
         # Half a surrogate pair could not be sent back.
         text = str(choice.content or choice.refusal or "").encode("utf-8", "replace").decode()
@@ -733,10 +729,8 @@ class _Run:
         served = response.model
         if served and self.served and served != self.served:
             self.goes_on = False
-            raise _StopError(
-                f"{self.options.host} answers as {shown(served)}, but answered as {shown(self.served)} before; "
-                f"to go on with it, let it rate from the start as --model {served}"
-            )
+            names = f"answers as {shown(served)}, but answered as {shown(self.served)} before"
+            raise _StopError(f"{self.options.host} {names}; let it rate from the start as --model {served}")
         self.served = served or self.served
         return text, choice
 

@@ -155,10 +155,8 @@ def joint_weights(
             groups=[segments[text] for text in both],
         )
     except DataError as error:
-        raise DataError(
-            f"the weights of {shown(name)} cannot be calibrated on people's: {error}; let people rate more of its "
-            "texts, or export --weights people, or --weights model --unverified"
-        ) from None
+        remedy = "let people rate more of its texts, or export --weights people, or --weights model --unverified"
+        raise DataError(f"the weights of {shown(name)} cannot be calibrated on people's: {error}; {remedy}") from None
     if found.explained <= 0:
         warnings.warn(
             f"the calibrated weights of {shown(name)} predict people's no better than their mean does, on texts left "

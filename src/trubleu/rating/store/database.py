@@ -166,10 +166,8 @@ class Store:
             raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")
         if int(found) != SCHEMA:
             older = "export its ratings with the TruBLEU that made it, and trubleu rate import them into a new study"
-            raise DataError(
-                f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; "
-                f"{older if int(found) < SCHEMA else 'update TruBLEU'}"
-            )
+            remedy = older if int(found) < SCHEMA else "update TruBLEU"
+            raise DataError(f"{self.name} has tables of version {found}, not {SCHEMA} as this TruBLEU; {remedy}")
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a read-only function in one transaction, and return its result.
@@ -335,9 +333,8 @@ def _engine(address: str | URL) -> Engine:
             return _sqlite(url)
         case "postgresql+psycopg":
             return _postgres(url)
-    raise UsageError(
-        f"a store cannot be kept in {url.drivername}; use SQLite (the default) or postgresql+psycopg://USER@HOST/DATABASE"
-    )
+    known = "SQLite (the default) or postgresql+psycopg://USER@HOST/DATABASE"
+    raise UsageError(f"a store cannot be kept in {url.drivername}; use {known}")
 
 
 def _sqlite(url: URL) -> Engine:

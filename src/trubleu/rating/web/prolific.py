@@ -77,9 +77,8 @@ class Keys:
                 except DataError as error:
                     log.error("%s", error)
             if not self._keys:
-                raise Refusal(
-                    503, "Prolific cannot be asked who you are", "Please try again in a minute.", retry_after=60
-                )
+                text = "Please try again in a minute."
+                raise Refusal(503, "Prolific cannot be asked who you are", text, retry_after=60)
             return self._keys.get(key)
 
     def _read(self) -> None:
@@ -92,9 +91,8 @@ class Keys:
                 if each["kty"] == "RSA" and each.get("use", "sig") == "sig"
             }
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, self._jwt.PyJWTError) as error:
-            raise DataError(
-                f"{self._path or self._source} is not a set of public keys (JWKS); check entry.prolific.verify"
-            ) from error
+            said = "is not a set of public keys (JWKS); check entry.prolific.verify"
+            raise DataError(f"{self._path or self._source} {said}") from error
         if not keys:
             raise DataError(f"{self._path or self._source} has no RSA keys; check entry.prolific.verify")
         self._keys, self._read_at = keys, self._clock()

@@ -299,9 +299,8 @@ class Site:
             return
         elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
         if elsewhere or given is None or not same(given, self.word(purpose, session)):
-            raise Refusal(
-                403, "This form is out of date", "Nothing was saved. Go back to the page, load it again and try again."
-            )
+            text = "Nothing was saved. Go back to the page, load it again and try again."
+            raise Refusal(403, "This form is out of date", text)
 
     def slow_down(self, buckets: Buckets, who: str) -> None:
         """Refuse requests over the rate limit."""
