@@ -14,13 +14,12 @@ from sqlalchemy import Connection, Row, select
 from trubleu.errors import TrubleuWarning, UsageError, some
 from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
 from trubleu.rating.config import StudyConfig, question_key
-from trubleu.rating.create import fix_questions, found
 from trubleu.rating.raters import CARRIED, adopt, note, pseudonym, remember
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
 from trubleu.rating.store.queries import stored_items
 from trubleu.rating.store.schema import assignments, raters, ratings
-from trubleu.rating.study import Study
+from trubleu.rating.study import Study, fix_questions, found
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

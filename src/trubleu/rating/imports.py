@@ -16,20 +16,19 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, neare
 from trubleu.files.paths import PathLike, name_of
 from trubleu.rating import raters as people
 from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
-from trubleu.rating.create import fix_questions
 from trubleu.rating.export import check_mturk
 from trubleu.rating.scheduler import checked_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
 from trubleu.rating.store.queries import scores_by_answer, stored_items
 from trubleu.rating.store.schema import MODEL, assignments
+from trubleu.rating.study import Study, fix_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from trubleu.rating.config import Question, StudyConfig
     from trubleu.rating.items import Item
-    from trubleu.rating.study import Study
 
 
 Layout: TypeAlias = Literal["table", "mturk"]

@@ -27,19 +27,18 @@ from trubleu.errors import EndpointError, UsageError, counted, shown, without_se
 from trubleu.optional_deps import needed
 from trubleu.rating.answers import TakenAnswer, take_answers, take_back
 from trubleu.rating.config import StudyConfig, is_address
-from trubleu.rating.create import fix_questions
 from trubleu.rating.items import Item, unstorable
 from trubleu.rating.raters import Rater, check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
 from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
+from trubleu.rating.study import Study, fix_questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.progress import Progress
     from trubleu.rating.store.queries import StoredItem
-    from trubleu.rating.study import Study
 
 ATTEMPTS: Final = 3
 """How often a model is asked until an answer can be used."""

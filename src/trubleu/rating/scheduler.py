@@ -162,6 +162,17 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A rater's answer to a task, as `Study.answer` takes it; the scores are None for "cannot judge"."""
+
+    task: int
+    key: str
+    scores: tuple[int | None, ...] | None
+    milliseconds: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of an answer.
 
@@ -372,24 +383,14 @@ def _shown(assignment: int, item: Row[Any], order: tuple[int, ...], turn: int, a
     return Task(assignment, blind, answered, practice, f"{assignment}-{turn}", order)
 
 
-def answer(
-    connection: Connection,
-    config: StudyConfig,
-    rater: int,
-    assignment: int,
-    scores: tuple[int | None, ...] | None,
-    *,
-    key: str,
-    milliseconds: int | None,
-    text: str | None,
-    now: int,
-) -> Outcome:
+def answer(connection: Connection, config: StudyConfig, rater: int, given: Answer, *, now: int) -> Outcome:
     """Store an answer (see `Study.answer`)."""
+    assignment = given.task
     person = get_rater(connection, rater, lock=True)
     if _lacks_consent(config, person):
         raise NoConsentError("an answer came before consent, and was not kept; agree first")
     # Keys are per rater: nobody can use up another rater's.
-    own_key = f"{rater}:{key}"
+    own_key = f"{rater}:{given.key}"
     before = connection.execute(_BY_KEY, {"key": own_key}).first()
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": assignment, "rater": rater}).first()
     if item is None:
@@ -397,7 +398,7 @@ def answer(
     task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
     order = shown_order(secret_of(connection), item.parts, item.id, rater, task.flipped)
     places = tuple(sorted(range(item.parts), key=order.__getitem__))
-    true_order = scores and arranged(scores, places)
+    true_order = given.scores and arranged(given.scores, places)
     if before is not None:
         if before.assignment != assignment:
             raise UsageError(f"the answer to task {assignment} has the key of another answer; send it with its own")
@@ -411,10 +412,10 @@ def answer(
     if early > 0 and item.role != "practice":
         raise TooEarlyError(early)
     counted = true_order is not None and item.role == "item" and not person.excluded and item.counted < item.wanted
-    times = {"milliseconds": measured, "client_milliseconds": milliseconds}
+    times = {"milliseconds": measured, "client_milliseconds": given.milliseconds}
     if true_order is not None:
-        given = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now}
-        connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), given | times))
+        common = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now, **times}
+        connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), common))
     state = "unable" if true_order is None else "answered"
     change(connection, assignments, task, state=state, before=person.last)
     if item.role != "practice":
@@ -423,8 +424,8 @@ def answer(
         change(connection, raters, person, answered=answered, rated=rated, last=assignment, break_at=None)
     entry = {
         "at": now, "kind": state, "rater": rater, "item": item.id, "assignment": assignment, "flipped": task.flipped,
-        "scores": None if true_order is None else json.dumps(true_order), "counted": counted, "note": text or None,
-        "client_key": own_key, **times,
+        "scores": None if true_order is None else json.dumps(true_order), "counted": counted, "client_key": own_key,
+        "note": given.note or None, **times,
     }  # fmt: skip
     tip = add_entry(connection, entry, item.tip)
     load = item.load - (task.state == "leased") + counted if item.role == "item" else item.load

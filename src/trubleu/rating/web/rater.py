@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
@@ -13,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.raters import has_ended
-from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, Outcome, Task, TooEarlyError, standing
+from trubleu.rating.scheduler import LONGEST_NOTE, Answer, NoConsentError, Outcome, Task, TooEarlyError, standing
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
@@ -49,18 +48,6 @@ def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
         status: {"description": text[status]} | ({} if status == 303 else {"content": content})
         for status in sorted({*statuses, *always})
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A rater's answer to a task, from the form."""
-
-    task: int
-    key: str
-    scores: tuple[int | None, ...]
-    unable: bool
-    milliseconds: int | None
-    note: str = ""
 
 
 async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
@@ -155,7 +142,7 @@ def answer(
     """Store an answer: once it is on disk, go to the next task; after practice, show feedback first."""
     is_unable = bool(unable or reason.strip())
     note = (reason or other) if is_unable else comment if site.study.config.comments else ""
-    given = Answer(task, key, scores, is_unable, milliseconds, visible(note.strip()) if note else "")
+    given = Answer(task, key, None if is_unable else scores, milliseconds, visible(note.strip()))
     try:
         session = site.session(request, csrf=csrf)
         return _keep(site, session, given)
@@ -172,10 +159,9 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     if problem := _problem(site, given):
         return _again(site, session, given, problem, 422)
     practised = study.assign(rater.id) if not rater.practice_done else None
-    scores = None if given.unable else given.scores
     try:
         outcome = study.answer(
-            rater.id, given.task, scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
+            rater.id, given.task, given.scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
         )
     except TooEarlyError:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
@@ -197,10 +183,10 @@ _KEPT = "You had already answered that task, perhaps in another tab. Your first 
 
 def _problem(site: Site, given: Answer) -> str:
     """Return what an answer lacks, in a sentence; empty if it is complete."""
-    longest = LONGEST_REASON if given.unable else LONGEST_NOTE
+    longest = LONGEST_REASON if given.scores is None else LONGEST_NOTE
     if len(given.note) > longest:
         return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
-    if given.unable:
+    if given.scores is None:
         return ""
     config = site.study.config
     pairs = zip(config.slots, given.scores, strict=True)
@@ -238,17 +224,16 @@ def _task(
     status: int = 200,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    earlier = task.earlier
-    before = earlier.scores if earlier and earlier.scores else (None,) * len(site.study.config.slots)
-    note = given.note if given and not given.unable else earlier.note if earlier and earlier.scores else ""
+    said = given if given and given.scores else task.earlier
+    blank = (None,) * len(site.study.config.slots)
     return site.page(
         "task.html",
         status=status,
         headers=headers,
         session=session,
         task=task,
-        chosen=given.scores if given else before,
-        comment=note or "",
+        chosen=said.scores if said and said.scores else blank,
+        comment=said.note or "" if said and said.scores else "",
         message=message,
         total=max(site.most_tasks, task.answered + 1),
         long=[number for number in map(len, task.item.texts) if number >= _LONG],
