@@ -175,7 +175,7 @@ def test_exports_against_plain_python(make: Make, tmp_path: Path) -> None:
     for what, advice in (("references", "--as rankings"), ("ratings", "--as rankings"), ("mturk-tasks", "own pages")):
         with pytest.raises(UsageError, match=advice):
             export_study(study, what, tmp_path / "x.csv")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="kind response; export --as ratings"):
+    with pytest.raises(UsageError, match="kind response, without rankings; export --as references or ratings"):
         export_study(make(), "rankings", tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"\.csv or \.tsv"):
         export_study(study, "rankings", tmp_path / "x.jsonl")

@@ -756,14 +756,17 @@ def config_text(config: StudyConfig) -> str:
 
 def _question_record(question: Question, kind: Kind) -> dict[str, Any]:
     graded = kind != "ranking"
-    made = {
-        "name": question.name or None,
-        "question": question.text,
-        "required": question.required if question.name or not question.required else None,
-        "points": question.points if graded and question.points != len(question.labels) else None,
-        "labels": question.labels if graded and question.labels else None,
-    }
-    return {name: value for name, value in made.items() if value is not None}
+    return _said(
+        name=question.name or None,
+        question=question.text,
+        required=question.required if question.name or not question.required else None,
+        points=question.points if graded and question.points != len(question.labels) else None,
+        labels=question.labels if graded and question.labels else None,
+    )
+
+
+def _said(**fields: object) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def gold_lines(config: StudyConfig) -> str:
@@ -772,24 +775,15 @@ def gold_lines(config: StudyConfig) -> str:
 
 
 def _record(item: Item, config: StudyConfig) -> dict[str, Any]:
-    accepted = None
-    if item.accepted is not None:
-        number = len(config.questions)
-        ranges = [_written(item.accepted[at : at + number], config) for at in range(0, len(item.accepted), number)]
-        accepted = ranges[0] if len(ranges) == 1 else ranges
-    record = {
-        "context": list(item.context) or None,
-        "message": item.message,
-        "response": item.texts[0] if len(item.texts) == 1 else None,
-        "responses": list(item.texts) if len(item.texts) > 1 else None,
-        "accepted": accepted,
-        "feedback": item.feedback or None,
-    }
-    return {name: value for name, value in record.items() if value is not None}
-
-
-def _written(ranges: Ranges, config: StudyConfig) -> object:
-    if len(config.questions) == 1:
-        return list(ranges[0] or ())
-    named = zip(config.questions, ranges, strict=True)
-    return {question.name: list(pair) for question, pair in named if pair is not None}
+    questions, several = range(len(config.questions)), len(item.texts) > 1
+    spans = [[item.accepted_at(part, at) for at in questions] for part in range(len(item.texts))]
+    named = [{config.questions[at].name: list(span) for at, span in enumerate(each) if span} for each in spans]
+    accepted = named if len(questions) > 1 else [list(span or ()) for (span,) in spans]
+    return _said(
+        context=list(item.context) or None,
+        message=item.message,
+        response=None if several else item.texts[0],
+        responses=list(item.texts) if several else None,
+        accepted=None if item.accepted is None else accepted if several else accepted[0],
+        feedback=item.feedback or None,
+    )

@@ -14,7 +14,7 @@ import math
 import re
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -349,7 +349,7 @@ class ModelPlan:
     answer_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ModelRun:
     """What a model did.
 
@@ -368,11 +368,11 @@ class ModelRun:
     """
 
     rater: Rater
-    rated: int
-    refused: int
     before: int
-    requests: int
-    tokens: int
+    rated: int = 0
+    refused: int = 0
+    requests: int = 0
+    tokens: int = 0
     problem: str = ""
 
 
@@ -478,22 +478,15 @@ def rate_with_model(
     if rater.excluded:
         raise UsageError(f"{shown(rater.name)} (number {rater.id}) is excluded; trubleu rate readmit takes it in again")
     left, before = _left(study, options, done)
-    run = _Run(study, options, rater, served, progress or (lambda _done: None), now, prompt, openai)
+    found = ModelRun(rater=rater, before=before)
+    run = _Run(study, options, found, served, progress or (lambda _done: None), now, prompt, openai)
     try:
         run.run(left)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {run.kept(len(left))}") from None
     if run.stopped is not None:
         raise EndpointError(f"{run.stopped}; {run.kept(len(left))}")
-    return ModelRun(
-        rater=study.rater(rater.id),
-        rated=run.rated,
-        refused=run.refused,
-        before=before,
-        requests=run.requests,
-        tokens=run.tokens,
-        problem=run.problem if run.refused else "",
-    )
+    return replace(found, rater=study.rater(rater.id), problem=found.problem if found.refused else "")
 
 
 def _last_name(connection: Connection, rater: int) -> str | None:
@@ -518,18 +511,13 @@ class _Run:
 
     study: Study
     options: ModelOptions
-    rater: Rater
+    done: ModelRun
     served: str | None
     progress: Progress
     now: int | None
     prompt: Prompt
     openai: Any
-    rated: int = 0
-    refused: int = 0
-    requests: int = 0
-    tokens: int = 0
     stopped: str | None = None
-    problem: str = ""
     goes_on: bool = True
     bad_requests: int = 0  # in a row
     constrained: bool = True
@@ -537,8 +525,8 @@ class _Run:
 
     def kept(self, total: int) -> str:
         """Say what stays."""
-        refused = f" ({self.refused:,} refused)" if self.refused else ""
-        said = f"{self.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
+        refused = f" ({self.done.refused:,} refused)" if self.done.refused else ""
+        said = f"{self.done.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
         return f"{said}; run the same command again to continue" if self.goes_on else said
 
     def run(self, items: Sequence[StoredItem]) -> None:
@@ -585,11 +573,11 @@ class _Run:
 
     async def _rate(self, client: Any, stored: StoredItem) -> None:
         config, options = self.study.config, self.options
-        flipped = config.parts == 2 and draw(self.study.secret, MODEL, self.rater.id, stored.id).random() < 0.5
+        flipped = config.parts == 2 and draw(self.study.secret, MODEL, self.done.rater.id, stored.id).random() < 0.5
         order = (1, 0) if flipped else tuple(range(config.parts))
         begin = asyncio.get_running_loop().time()
-        if options.budget is not None and self.tokens >= options.budget:  # an item is asked about to its end
-            raise _StopError(f"the budget of {options.budget:,} tokens is spent ({self.tokens:,})")
+        if options.budget is not None and self.done.tokens >= options.budget:  # an item is asked about to its end
+            raise _StopError(f"the budget of {options.budget:,} tokens is spent ({self.done.tokens:,})")
         raw: list[str] = []
         samples: list[Scores | None] = []
         fractions: list[tuple[float | None, ...]] = []
@@ -601,8 +589,8 @@ class _Run:
                 if precise is not None:
                     fractions.append(arranged(precise, order))
         except _BadRequestError as error:  # which another sample would be, too
-            self.problem = str(error)
-            raw.append(self.problem)
+            self.done.problem = str(error)
+            raw.append(self.done.problem)
         means = _means(fractions)
         note = {
             "model": self.served,
@@ -617,7 +605,7 @@ class _Run:
         }
         answer = TakenAnswer(
             stored.id,
-            self.rater.id,
+            self.done.rater.id,
             None if means is None else tuple(None if mean is None else math.floor(mean + 0.5) for mean in means),
             flipped,
             self.study.now() if self.now is None else self.now,
@@ -627,11 +615,12 @@ class _Run:
         )
         await asyncio.to_thread(self._keep, answer)
         if means is not None:
-            self.rated += 1
+            self.done.rated += 1
             return
-        self.refused += 1
-        if self.bad_requests >= _HOPELESS or (not self.rated and self.refused >= _HOPELESS):
-            raise _StopError(f"no answer of {options.host} to the last {_HOPELESS} items can be used: {self.problem}")
+        self.done.refused += 1
+        if self.bad_requests >= _HOPELESS or (not self.done.rated and self.done.refused >= _HOPELESS):
+            last = f"the last {_HOPELESS} items can be used: {self.done.problem}"
+            raise _StopError(f"no answer of {options.host} to {last}")
 
     def _keep(self, answer: TakenAnswer) -> None:
         kind = REFUSED if answer.scores is None else MODEL
@@ -668,7 +657,7 @@ class _Run:
             cut = choice.finish_reason == "length"
             problem = f"it was cut off after {self.options.answer_tokens} tokens" if cut else scores
             remedy = "; raise --answer-tokens" if cut else f" in {shown(self._scrubbed(said))}"
-            self.problem = f"{problem}{remedy}"
+            self.done.problem = f"{problem}{remedy}"
             messages = [
                 *messages[:2],
                 {"role": "assistant", "content": said[-_LONGEST_RAW:]},
@@ -715,7 +704,7 @@ class _Run:
 
     def _taken(self, body: str, messages: Sequence[Mapping[str, str]]) -> tuple[str, _Choice]:
         """Count the tokens of a response, check who answered, and return what was said."""
-        self.requests += 1
+        self.done.requests += 1
         try:
             response = _Completion.model_validate(json.loads(body))
         except (ValueError, RecursionError):  # of JSON, or of its fields
@@ -724,7 +713,7 @@ class _Run:
         choice = response.choices[0] if response.choices else _Choice()
         # Half a surrogate pair could not be sent back.
         text = str(choice.content or choice.refusal or "").encode("utf-8", "replace").decode()
-        self.tokens += response.spent or _tokens("".join(each["content"] for each in messages) + text)
+        self.done.tokens += response.spent or _tokens("".join(each["content"] for each in messages) + text)
         served = response.model
         if served and self.served and served != self.served:
             self.goes_on = False

@@ -94,6 +94,10 @@ class NoConsentError(UsageError):
     """An answer from a rater who has not consented."""
 
 
+class ScoresError(UsageError):
+    """Scores that do not fit the questions."""
+
+
 class TooEarlyError(UsageError):
     """An answer before the minimum time for a task.
 
@@ -438,20 +442,20 @@ def checked_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> tuple
 
     Raises
     ------
-    UsageError
+    ScoresError
         If they do not fit the questions.
     """
     slots = config.slots
     if len(scores) != len(slots):
-        raise UsageError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
+        raise ScoresError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
     for (_, _, question), score in zip(slots, scores, strict=True):
         if score is not None and (type(score) is not int or not 1 <= score <= question.points):
             named = f" for {question.name}" if question.name else ""
-            raise UsageError(f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}")
+            raise ScoresError(f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}")
         if score is None and question.required:
-            raise UsageError(f"the question {question.name or question.text!r} must be answered")
+            raise ScoresError(f"the question {question.name or question.text!r} must be answered")
     if all(score is None for score in scores):
-        raise UsageError("no question is answered")
+        raise ScoresError("no question is answered")
     return competition_ranks([score or 0 for score in scores]) if config.kind == "ranking" else scores
 
 

@@ -12,7 +12,16 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.raters import has_ended
-from trubleu.rating.scheduler import LONGEST_NOTE, Answer, NoConsentError, Outcome, Task, TooEarlyError, standing
+from trubleu.rating.scheduler import (
+    LONGEST_NOTE,
+    Answer,
+    NoConsentError,
+    Outcome,
+    ScoresError,
+    Task,
+    TooEarlyError,
+    standing,
+)
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
@@ -156,13 +165,17 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     study, rater = site.study, session.rater
     if has_ended(study, rater) and not rater.excluded:
         return site.redirect("/rate")
-    if problem := _problem(site, given):
-        return _again(site, session, given, problem, 422)
+    longest = LONGEST_REASON if given.scores is None else LONGEST_NOTE
+    if len(given.note) > longest:
+        problem = f"what you wrote has {len(given.note):,} characters, and may have {longest:,}"
+        return _again(site, session, given, f"Nothing was saved yet: {problem}.", 422)
     practised = study.assign(rater.id) if not rater.practice_done else None
     try:
         outcome = study.answer(
             rater.id, given.task, given.scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
         )
+    except ScoresError as error:
+        return _again(site, session, given, f"Nothing was saved yet: {error}.", 422)
     except TooEarlyError:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
     except NoConsentError as error:
@@ -179,26 +192,6 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
 
 
 _KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; Undo changes it."
-
-
-def _problem(site: Site, given: Answer) -> str:
-    """Return what an answer lacks, in a sentence; empty if it is complete."""
-    longest = LONGEST_REASON if given.scores is None else LONGEST_NOTE
-    if len(given.note) > longest:
-        return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
-    if given.scores is None:
-        return ""
-    config = site.study.config
-    pairs = zip(config.slots, given.scores, strict=True)
-    missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
-    if missing and config.kind == "ranking":
-        return "Give every response a rank first. Responses that are equally good get the same rank."
-    if missing:
-        several = len(config.questions) > 1
-        return f"Choose an answer to this question first: {missing[0]}" if several else "Choose an answer first."
-    if all(score is None for score in given.scores):
-        return "Answer at least one question, or say that you cannot judge."
-    return ""
 
 
 def _gone() -> Refusal:
