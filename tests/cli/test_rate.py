@@ -409,7 +409,6 @@ def test_ratings_in_the_file_are_not_dropped_in_silence(run: Run, folder: Path) 
     code, _, err = run("rate", "new", "study", "--from", "r.jsonl")
     assert code == 0
     assert err == (
-        "trubleu: warning: r.jsonl has ratings or weights of 1 reference, which are left out: it does not say whose "
-        "they are; carry them over from the study that they come from (--carry), or add them with trubleu rate import "
-        "as a table of item, rater and score\n"
+        "trubleu: warning: r.jsonl has ratings or weights of 1 reference, left out, as nobody knows whose they are; "
+        "carry them over from their study (--carry), or add them with trubleu rate import\n"
     )

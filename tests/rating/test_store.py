@@ -102,13 +102,13 @@ def test_what_is_no_study_is_refused(tmp_path: Path, make: Make) -> None:
     with pytest.raises(DataError, match=r"has no study: there is no study.yaml; create one with trubleu rate new"):
         Study.open(tmp_path)
     study = make(1)
-    with pytest.raises(UsageError, match="already exists; name a folder that does not exist yet"):
+    with pytest.raises(UsageError, match=r"already holds something .*; give another folder"):
         Study.create(study.folder, CONFIG, ITEMS)
     settings = study.folder / "study.yaml"
     settings.write_text(settings.read_text().replace("kind: response", "kind: pair"))
     with pytest.raises(DataError, match="says kind: pair, but the study was made as response; change it back"):
         Study.open(study.folder)
-    with pytest.raises(DataError, match="cannot be created: No such file or directory; check the path"):
+    with pytest.raises(DataError, match=r"cannot be created: there is no folder .*; create it first"):
         Study.create(tmp_path / "no" / "such", CONFIG, ITEMS)
     with pytest.raises(DataError, match=r"study.yaml:9: raters must be a whole number from 1 to 1,000, not '0'"):
         Study.create(tmp_path / "zero", StudyConfig("T", "response", raters=0), ITEMS)

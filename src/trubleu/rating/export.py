@@ -220,12 +220,8 @@ def export_study(
     made = Exported(rows, number, len(there.items), len(short), unrated, by_model, calibration)
     if what in ("references", "ratings", "rankings", "wide") and short:
         marked = '; they are marked "short"' if what == "references" else ""
-        warnings.warn(
-            f"items with fewer ratings than asked for: {made.short:,} of {made.items:,}, {made.unrated:,} of them "
-            f"without any{marked}",
-            TrubleuWarning,
-            stacklevel=2,
-        )
+        few = f"{made.short:,} of {made.items:,}, {made.unrated:,} of them without any{marked}"
+        warnings.warn(f"items with fewer ratings than asked for: {few}", TrubleuWarning, stacklevel=2)
     if what == "references" and weights == "people" and (said := by_models_only(there.given)):
         warnings.warn(f"{said}, and hence without a weight; export --weights joint", TrubleuWarning, stacklevel=2)
     return made
@@ -278,11 +274,8 @@ def _chosen_weights(
     segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
     values = {text: value for text, value in model_values(config, scores, rater.id).items() if text in segments}
     if weights == "model":
-        warnings.warn(
-            f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified",
-            TrubleuWarning,
-            stacklevel=3,
-        )
+        told = f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified"
+        warnings.warn(told, TrubleuWarning, stacklevel=3)
         return {text: TextWeight(value, None, "model") for text, value in values.items()}, None
     by_people = [row for row in there.given if not row.model]
     ratings = Counter(row.text for row in by_people if not row.question)

@@ -251,13 +251,8 @@ class _Names:
                 raise DataError(f"{answer.place}: {shown(name)} is a model of another study, not a person; {remedy}")
         if found is None:
             found = self._known(name)
-        return self._add(name) if found is None else found
-
-    def _known(self, name: str) -> int | None:
-        found = (people.recall(self._connection, entry, name) for entry in self._entries)
-        return next((number for number in found if number is not None), None)
-
-    def _add(self, name: str) -> int:
+        if found is not None:
+            return found
         token = derived_token(secret_of(self._connection), "import", name)
         more = {"external": name, "label": name, "practice_done": True}
         added = people.add_rater(self._connection, "import", self.now, token=token, **more)
@@ -265,6 +260,10 @@ class _Names:
             people.remember(self._connection, added.id, entry, name)
         self.added += 1
         return added.id
+
+    def _known(self, name: str) -> int | None:
+        found = (people.recall(self._connection, entry, name) for entry in self._entries)
+        return next((number for number in found if number is not None), None)
 
 
 def import_ratings(
@@ -324,22 +323,14 @@ def import_ratings(
         answers, rejected, blank = list(results.answers), results.rejected, results.blank
     else:
         answers = read_table(study, path, columns)
-    source = f"{name_of(path)} {_digest(answers)}"
-    platform = "mturk" if layout == "mturk" else None
-    added = import_answers(study, answers, source=source, platform=platform, now=now)
-    if added.different:
-        warnings.warn(
-            f"{name_of(path)} has other scores for {counted(added.different, 'answer')} that the study has already; "
-            "those of the study stay",
-            TrubleuWarning,
-            stacklevel=2,
-        )
-    return replace(added, rejected=rejected, blank=blank)
-
-
-def _digest(answers: Sequence[Imported]) -> str:
     content = repr([(each.key, each.rater, each.scores) for each in answers])
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    platform = "mturk" if layout == "mturk" else None
+    added = import_answers(study, answers, source=f"{name_of(path)} {digest}", platform=platform, now=now)
+    if added.different:
+        answered = f"{counted(added.different, 'answer')} that the study has already; those of the study stay"
+        warnings.warn(f"{name_of(path)} has other scores for {answered}", TrubleuWarning, stacklevel=2)
+    return replace(added, rejected=rejected, blank=blank)
 
 
 def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None = None) -> list[Imported]:

@@ -12,7 +12,7 @@ from trubleu.data.reference_files import SegmentCollector, context_field, id_fie
 from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.data.titles import REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
-from trubleu.files.jsonl import kind_of, parse_objects
+from trubleu.files.jsonl import kind_of, parse_object, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
 from trubleu.files.paths import PathLike, base_name, format_of, is_standard, name_of
@@ -310,13 +310,9 @@ def read_items(path: PathLike) -> list[Item]:
     if not items:
         raise DataError(f"{name} holds nothing to rate; give a file of candidates or triples with one line per segment")
     if rated:
-        warnings.warn(
-            f"{name} has ratings or weights of {counted(rated, 'reference')}, which are left out: it does not say "
-            "whose they are; carry them over from the study that they come from (--carry), or add them with trubleu "
-            "rate import as a table of item, rater and score",
-            TrubleuWarning,
-            stacklevel=2,
-        )
+        told = f"{name} has ratings or weights of {counted(rated, 'reference')}, left out, as nobody knows whose"
+        remedy = "carry them over from their study (--carry), or add them with trubleu rate import"
+        warnings.warn(f"{told} they are; {remedy}", TrubleuWarning, stacklevel=2)
     return items
 
 
@@ -440,5 +436,6 @@ def _has_triples(path: PathLike) -> bool:
         return kind == "triples"
     # References may also be plain text, or in their own file format.
     first = next((line for line in iterate_lines(path) if line.strip()), "")
-    records = list(parse_objects([first], name)) if first.lstrip().startswith("{") or format_of(name) == "jsonl" else []
-    return bool(records) and "response" in records[0][1] and "references" not in records[0][1]
+    is_json = first.lstrip().startswith("{") or (first and format_of(name) == "jsonl")
+    record = parse_object(first, f"{name}:1") if is_json else {}
+    return "response" in record and "references" not in record

@@ -357,11 +357,8 @@ def _give_back_and_settle(connection: Connection, rater: int, *, give_back: bool
     touched = connection.execute(select(assignments.c.item).where(assignments.c.rater == rater)).scalars().all()
     if give_back:
         lock_items(connection, touched)
-        connection.execute(
-            assignments.update()
-            .where(assignments.c.rater == rater, assignments.c.state == "leased")
-            .values(state="expired")
-        )
+        mine = (assignments.c.rater == rater, assignments.c.state == "leased")
+        connection.execute(assignments.update().where(*mine).values(state="expired"))
     settle(connection, touched, now=now)
 
 

@@ -496,15 +496,8 @@ def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | 
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": person.last, "rater": rater}).one()
     task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
     connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
-    change(
-        connection,
-        assignments,
-        task,
-        state="leased",
-        lease_until=now + _lease(config),
-        turn=task.turn + 1,
-        shown_at=now,
-    )
+    until = _until(config, item.role, now)
+    change(connection, assignments, task, state="leased", lease_until=until, turn=task.turn + 1, shown_at=now)
     entry = {
         "at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped
     }  # fmt: skip

@@ -6,7 +6,6 @@ import hmac
 import json
 import os
 import secrets
-import shutil
 import time
 import warnings
 from dataclasses import replace
@@ -18,7 +17,7 @@ from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.engine import URL
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted
-from trubleu.files.writer import write_private
+from trubleu.files.writer import new_folder, write_private
 from trubleu.rating import raters as people
 from trubleu.rating import scheduler
 from trubleu.rating.answers import settle
@@ -196,12 +195,9 @@ class Study:
                 if sync:
                     store.write(lambda connection: bring_in_step(connection, config, now=study._at(now)))
                 else:
-                    warnings.warn(
-                        f"{at / SETTINGS} asks for other ratings per item, practice or gold items than the study has "
-                        "now; they take effect when trubleu rate serve is restarted",
-                        TrubleuWarning,
-                        stacklevel=2,
-                    )
+                    told = f"{at / SETTINGS} asks for other ratings per item, practice or gold items than there are"
+                    remedy = "they take effect when trubleu rate serve is restarted"
+                    warnings.warn(f"{told}; {remedy}", TrubleuWarning, stacklevel=2)
             if sync:
                 study.release(now=now)
         except BaseException:
@@ -490,12 +486,9 @@ class Study:
         """
         erased = self._write(people.erase, rater, now=self._at(now))
         if not self.store.forget():
-            warnings.warn(
-                f"rater {rater} is erased, but {self.store.name}-wal may still hold the identity, as another program "
-                "uses the store; erase the rater again when it is quiet",
-                TrubleuWarning,
-                stacklevel=2,
-            )
+            told = f"rater {rater} is erased, but {self.store.name}-wal may still hold the identity"
+            remedy = "another program uses the store, so erase the rater again later"
+            warnings.warn(f"{told}; {remedy}", TrubleuWarning, stacklevel=2)
         return erased
 
     @property
@@ -628,20 +621,17 @@ def found(
 ) -> None:
     """Create the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is created."""
     check_items(added, config.parts)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} already exists; name a folder that does not exist yet")
-    # Created beside the target and moved there at the end, so a study is complete or absent.
-    making = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
-    try:
-        making.mkdir(0o700)  # it will hold personal data
+    if not target.absolute().parent.is_dir():
+        raise DataError(f"{target} cannot be created: there is no folder {target.parent}; create it first")
+    secret = new_secret() if secret is None else secret
+    with new_folder(target) as making:
+        making.chmod(0o700)  # it will hold personal data
         config = _write_settings(making, config)
         parse_config((making / SETTINGS).read_text("utf-8"), SETTINGS, making)  # fail now if it could not be read back
-        url = store_url or _in_file(making)
         if store_url is None:
             os.close(os.open(making / DATABASE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         else:
             write_private(making / ADDRESS, store_url)
-        secret = new_secret() if secret is None else secret
         write_private(making / SECRET, secret)
 
         def fill(connection: Connection) -> None:
@@ -654,23 +644,14 @@ def found(
             if also is not None:
                 also(connection)
 
-        Store.create(url, fill, secret=secret).close()
-        making.replace(target)
-    except OSError as error:
-        raise DataError(f"{target} cannot be created: {error.strerror or error}; check the path") from error
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-
-
-def _in_file(folder: Path) -> URL:
-    return URL.create("sqlite", database=str(folder / DATABASE))  # as a string, a ? in the path would end it
+        Store.create(store_url_of(making), fill, secret=secret).close()
 
 
 def store_url_of(folder: Path) -> str | URL:
     """Return the URL of a study's database."""
     address = folder / ADDRESS
     if not address.exists():
-        return _in_file(folder)
+        return URL.create("sqlite", database=str(folder / DATABASE))  # as a string, a ? in the path would end it
     try:
         return address.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -447,17 +447,14 @@ class _There:
 
 def _question(question: Question, rows: Sequence[RatingRow], resamples: int) -> QuestionSummary:
     answered = [row for row in rows if row.score is not None]
+    # Several items may show the same text, and texts of one segment are alike.
+    segments = [row.item.item.segment or row.item.item.key for row in answered]
     return QuestionSummary(
         name=question.name,
         text=question.text,
         answered=len(answered),
         left_out=len(rows) - len(answered),
-        # Several items may show the same text, and texts of one segment are alike.
-        alpha=krippendorff_alpha(
-            *_columns(answered),
-            groups=[row.item.item.segment or row.item.item.key for row in answered],
-            resamples=resamples,
-        ),
+        alpha=krippendorff_alpha(*_columns(answered), groups=segments, resamples=resamples),
     )
 
 
@@ -474,11 +471,8 @@ def _model_agreement(
     ``precise`` has its scores as fractions, where there are some.
     """
     theirs = {row.text: row.score for row in model if row.score is not None}
-    scores: dict[Text, list[int]] = defaultdict(list)
-    for row in people:
-        if row.score is not None and row.text in theirs:
-            scores[row.text].append(row.score)
     shared = [row for row in people if row.score is not None and row.text in theirs]
+    scores = {text: [*_columns(rows)[2]] for text, rows in _grouped(shared, lambda row: row.text).items()}
     several = [row for row in shared if len(scores[row.text]) > 1]
     both = [row for row in model if row.text in scores]
     kappas = kappa_table(*_columns([*shared, *both]), scale=scale).raters

@@ -158,12 +158,8 @@ def joint_weights(
         remedy = "let people rate more of its texts, or export --weights people, or --weights model --unverified"
         raise DataError(f"the weights of {shown(name)} cannot be calibrated on people's: {error}; {remedy}") from None
     if found.explained <= 0:
-        warnings.warn(
-            f"the calibrated weights of {shown(name)} predict people's no better than their mean does, on texts left "
-            "out of the calibration",
-            TrubleuWarning,
-            stacklevel=3,
-        )
+        told = f"the calibrated weights of {shown(name)} predict people's no better than their mean does"
+        warnings.warn(f"{told}, on texts left out of the calibration", TrubleuWarning, stacklevel=3)
     rest = [text for text in model if text not in people]
     values = [model[text] for text in rest]
     worth = zip(rest, found.predict(values).tolist(), found.predict_errors(values).tolist(), strict=True)

@@ -204,7 +204,10 @@ class Store:
         for tries_left in reversed(range(_TRIES)):
             try:
                 with self._queue(writes), self._engine.connect() as plain:
-                    connection = plain.execution_options(**self._options(writes))
+                    options: dict[str, Any] = {_WRITES: writes}
+                    if self.dialect == "postgresql" and not writes:  # a function reads a consistent snapshot
+                        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+                    connection = plain.execution_options(**options, **{_SECRET: self.secret})
                     with connection.begin():
                         return work(connection)
             except DBAPIError as error:
@@ -218,12 +221,6 @@ class Store:
                 # The remaining cause is an exhausted connection pool.
                 raise StoreBusyError(f"{self.name} is busy: {error}; try again") from error
         raise AssertionError  # the last try returns or raises
-
-    def _options(self, writes: bool) -> dict[str, Any]:
-        if self.dialect == "postgresql" and not writes:
-            # A function reads a consistent snapshot.
-            return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True, _SECRET: self.secret}
-        return {_WRITES: writes, _SECRET: self.secret}
 
     @contextmanager
     def _queue(self, writes: bool) -> Iterator[None]:
