@@ -162,11 +162,13 @@ def _settings(rows: Mapping[str, Row[Any]], secret: str) -> Iterator[str]:
     yield from (f"the setting {key!r} is not there" for key in sorted(_NEEDED - rows.keys()))
 
 
-def _log(
-    connection: Connection, store: Store
-) -> tuple[Rebuilt, dict[tuple[str, int | None], str | None], Sequence[str]]:
+Tips: TypeAlias = dict[tuple[str, int | None], str | None]
+"""The last hash of each chain of the log."""
+
+
+def _log(connection: Connection, store: Store) -> tuple[Rebuilt, Tips, Sequence[str]]:
     """Read the log once: the reconstructed state, the last hash of each chain, and the faults."""
-    tips: dict[tuple[str, int | None], str | None] = {}
+    tips: Tips = {}
     faults: list[str] = []
 
     def rows() -> Iterator[LogRow]:
@@ -186,12 +188,7 @@ def _log(
 
 
 def _rows(
-    connection: Connection,
-    store: Store,
-    table: Table,
-    kind: str,
-    columns: tuple[str, ...],
-    tips: dict[tuple[str, int | None], str | None],
+    connection: Connection, store: Store, table: Table, kind: str, columns: tuple[str, ...], tips: Tips
 ) -> Iterator[str]:
     """Verify the hashes of items or raters, and that their log chains end with the recorded hash."""
     there = set()

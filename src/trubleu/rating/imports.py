@@ -353,8 +353,8 @@ def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None =
         turned = {f"{each.segment}#{':'.join(each.systems[::-1])}": each for each in rated}
         by_name = turned | {each.key: each for each in rated}
         rows = [(*_part(by_name, items[row], systems[row], pairs[row], place(row)), row) for row in range(len(items))]
-    numbered = [(key, part * len(questions) + asked[row], row) for key, part, row in rows]
-    return _answers(numbered, raters, scores, study.config, place)
+    numbered = [(key, raters[row], part * len(questions) + asked[row], row) for key, part, row in rows]
+    return _answers(numbered, scores, study.config, place)
 
 
 def _question(questions: Sequence[Question], aspect: str | None, place: str) -> int:
@@ -381,19 +381,15 @@ def _part(items: dict[str, Item], item: str, system: str, pair: str | None, plac
 
 
 def _answers(
-    rows: Sequence[tuple[str, int, int]],
-    raters: Sequence[str],
-    scores: Sequence[int],
-    config: StudyConfig,
-    place: Callable[[int], str],
+    rows: Sequence[tuple[str, str, int, int]], scores: Sequence[int], config: StudyConfig, place: Callable[[int], str]
 ) -> list[Imported]:
-    """Group the scores by rater and item."""
+    """Group the scores by item and rater."""
     found: dict[tuple[str, str], dict[int, int]] = {}
-    for key, part, row in rows:
-        mine = found.setdefault((key, raters[row]), {})
+    for key, rater, part, row in rows:
+        mine = found.setdefault((key, rater), {})
         if part in mine:
-            who, other = shown(raters[row]), place(mine[part])
-            raise DataError(f"{place(row)}: {who} has rated {shown(key)} already at {other}; leave one of the two out")
+            twice = f"{shown(rater)} has rated {shown(key)} already at {place(mine[part])}"
+            raise DataError(f"{place(row)}: {twice}; leave one of the two out")
         mine[part] = row
     answers = []
     for (key, rater), mine in found.items():

@@ -603,16 +603,11 @@ class _Run:
             "samples": samples,
             "raw": [self._scrubbed(text)[-_LONGEST_RAW:] for text in raw],
         }
-        answer = TakenAnswer(
-            stored.id,
-            self.done.rater.id,
-            None if means is None else tuple(None if mean is None else math.floor(mean + 0.5) for mean in means),
-            flipped,
-            self.study.now() if self.now is None else self.now,
-            round(1000 * (asyncio.get_running_loop().time() - begin)),
-            None,
-            note=json.dumps(note),
-        )
+        whole = None if means is None else tuple(None if mean is None else math.floor(mean + 0.5) for mean in means)
+        at = self.study.now() if self.now is None else self.now
+        taken = round(1000 * (asyncio.get_running_loop().time() - begin))
+        rater = self.done.rater.id
+        answer = TakenAnswer(stored.id, rater, whole, flipped, at, taken, None, note=json.dumps(note))
         await asyncio.to_thread(self._keep, answer)
         if means is not None:
             self.done.rated += 1

@@ -168,17 +168,9 @@ def read_results(path: PathLike, *, parts: int = 1) -> MturkResults:
         if order not in ("12", "21"):
             raise DataError(f"{place}, column Input.order: this must be 12 or 21, as in the tasks, not {shown(order)}")
         turned = order == "21"
-        answers.append(
-            Imported(
-                unguarded(row["Input.key"]),
-                row["WorkerId"].strip(),
-                given[::-1] if turned else given,
-                answered_at=_moment(row.get("SubmitTime", "")),
-                milliseconds=_milliseconds(row.get("WorkTimeInSeconds", "")),
-                place=place,
-                flipped=turned,
-            )
-        )
+        times = _moment(row.get("SubmitTime", "")), _milliseconds(row.get("WorkTimeInSeconds", ""))
+        key, worker = unguarded(row["Input.key"]), row["WorkerId"].strip()
+        answers.append(Imported(key, worker, given[::-1] if turned else given, *times, place, turned))
     return MturkResults(tuple(answers), rejected, blank)
 
 

@@ -439,7 +439,7 @@ class _There:
             for part in parts
             if who == rater.id and (score := given[part * questions + self._question]) is not None
         }
-        beside = _model_agreement(texts, self._asked(rater), precise, scale=self.scale, epsilon=epsilon)
+        beside = _model_agreement(texts, self._asked(rater), precise, self.scale[1], epsilon)
         person = self.rater(rater, beside.kappa, beside.shared)
         person = replace(person, flags=tuple(_always_same(person)))
         return ModelSummary(person=person, refused=self._unable[rater.id], beside=beside)
@@ -459,12 +459,7 @@ def _question(question: Question, rows: Sequence[RatingRow], resamples: int) -> 
 
 
 def _model_agreement(
-    people: Sequence[RatingRow],
-    model: Sequence[RatingRow],
-    precise: Mapping[Text, float],
-    *,
-    scale: tuple[int, int],
-    epsilon: float,
+    people: Sequence[RatingRow], model: Sequence[RatingRow], precise: Mapping[Text, float], points: int, epsilon: float
 ) -> ModelAgreement:
     """Return how a model's ratings compare with people's that count, to one question.
 
@@ -475,7 +470,7 @@ def _model_agreement(
     scores = {text: [*_columns(rows)[2]] for text, rows in _grouped(shared, lambda row: row.text).items()}
     several = [row for row in shared if len(scores[row.text]) > 1]
     both = [row for row in model if row.text in scores]
-    kappas = kappa_table(*_columns([*shared, *both]), scale=scale).raters
+    kappas = kappa_table(*_columns([*shared, *both]), scale=(1, points)).raters
     means = {text: precise.get(text, float(theirs[text])) for text in scores}
 
     def alpha(rows: Sequence[RatingRow]) -> float:

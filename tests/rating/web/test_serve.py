@@ -130,7 +130,7 @@ def test_warnings_where_others_listen(
         (["--requests", "nan"], "--requests nan must be between 0 and"),
         (
             ["--url", "example.org"],
-            "--url example.org is not an address of pages; write https://HOST or https://HOST/PATH",
+            "--url example.org is not an address of pages; write https://HOST/PATH",
         ),
         (["--url", "https://ann:secret@h/a?key=1"], "--url https://…@h/a… is not an address of pages; write"),
         (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is not known"),

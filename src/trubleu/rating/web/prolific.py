@@ -140,14 +140,9 @@ class Tokens:
             key = self._keys.find(str(self._jwt.get_unverified_header(token).get("kid")))
             if key is None:
                 return None
-            claims = self._jwt.decode(
-                token,
-                key,
-                algorithms=[_ALGORITHM],
-                leeway=_LEEWAY,
-                # The audience is a host or a URL there, which is compared below.
-                options={"require": ["exp"], "verify_aud": False},
-            )
+            # The audience is a host or a URL there, which is compared below.
+            options = {"require": ["exp"], "verify_aud": False}
+            claims = self._jwt.decode(token, key, algorithms=[_ALGORITHM], leeway=_LEEWAY, options=options)
         except (self._jwt.PyJWTError, ValueError, RecursionError):
             return None
         said = claims.get("prolific")

@@ -203,26 +203,18 @@ def _again(site: Site, session: Session, given: Answer, message: str, status: in
     task = site.study.assign(session.rater.id)
     if task is None or task.assignment != given.task:
         raise _gone()
-    headers = {"retry-after": "1"} if status == 429 else {}
-    return _task(site, session, task, given=given, message=message, status=status, headers=headers)
+    return _task(site, session, task, given, message, status)
 
 
 def _task(
-    site: Site,
-    session: Session,
-    task: Task,
-    *,
-    given: Answer | None = None,
-    message: str = "",
-    status: int = 200,
-    headers: dict[str, str] | None = None,
+    site: Site, session: Session, task: Task, given: Answer | None = None, message: str = "", status: int = 200
 ) -> Response:
     said = given if given and given.scores else task.earlier
     blank = (None,) * len(site.study.config.slots)
     return site.page(
         "task.html",
         status=status,
-        headers=headers,
+        headers={"retry-after": "1"} if status == 429 else {},
         session=session,
         task=task,
         chosen=said.scores if said and said.scores else blank,
@@ -252,9 +244,7 @@ def undo(
     request: Request,
     site: TheSite,
     csrf: Csrf,
-    task: Annotated[
-        int | None, Form(ge=1, le=_LARGEST_NUMBER, description="The task whose answer is taken back, once.")
-    ] = None,
+    task: Annotated[int | None, Form(ge=1, le=_LARGEST_NUMBER, description="The task to undo, once.")] = None,
 ) -> Response:
     """Undo the last answer; the next page has the number of the one before."""
     session = site.session(request, csrf=csrf)
