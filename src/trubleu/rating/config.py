@@ -27,20 +27,9 @@ from pydantic import (
 from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.rating import yaml_file
 from trubleu.rating.items import POINTS, Item, Role, unstorable
-from trubleu.rating.yaml_file import (
-    Document,
-    FieldPath,
-    SettingError,
-    Settings,
-    Stripped,
-    Text,
-    found,
-    must,
-    read_yaml,
-    settings_text,
-    within,
-)
+from trubleu.rating.yaml_file import Document, FieldPath, SettingError, Settings, Stripped, Text, found, must, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -597,7 +586,7 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
     Traceback (most recent call last):
     trubleu.errors.DataError: study.yaml:3: instruction is not a setting; did you mean instructions?
     """
-    document = read_yaml(text, name)
+    document = yaml_file.read_yaml(text, name)
     with document.mistakes():
         config = document.read(StudyConfig)
         return _with_items(config, folder or Path())
@@ -751,7 +740,7 @@ def config_text(config: StudyConfig) -> str:
     if len(config.questions) == 1 and not {"name", "required"} & {*first}:
         made = {("scale" if name == "questions" else name): value for name, value in made.items()} | {"scale": first}
         left_out.add("weights")
-    return settings_text(StudyConfig, {name: value for name, value in made.items() if name not in left_out})
+    return yaml_file.settings_text(StudyConfig, {name: value for name, value in made.items() if name not in left_out})
 
 
 def _question_record(question: Question, kind: Kind) -> dict[str, Any]:

@@ -24,22 +24,13 @@ from trubleu.files.paths import Format, PathLike, format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 from trubleu.rating import raters as people
+from trubleu.rating import weights as weighting
 from trubleu.rating.items import POINTS, Item
 from trubleu.rating.raters import Rater, is_of, parse_pseudonym, pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
-from trubleu.rating.weights import (
-    Text,
-    TextWeight,
-    WeightsFrom,
-    by_models_only,
-    find_model,
-    joint_weights,
-    model_values,
-    people_weights,
-    text_weight,
-)
+from trubleu.rating.weights import Text, TextWeight, WeightsFrom, by_models_only, text_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -270,16 +261,19 @@ def _chosen_weights(
     """Return weights of which some or all are a model's."""
     config, scores = there.config, there.study.store.read(queries.model_scores)
     rated = {number for _, number in scores}
-    rater = find_model([each for each in there.raters if each.id in rated], model)
+    rater = weighting.find_model([each for each in there.raters if each.id in rated], model)
     segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
-    values = {text: value for text, value in model_values(config, scores, rater.id).items() if text in segments}
+    values = {
+        text: value for text, value in weighting.model_values(config, scores, rater.id).items() if text in segments
+    }
     if weights == "model":
         told = f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified"
         warnings.warn(told, TrubleuWarning, stacklevel=3)
         return {text: TextWeight(value, None, "model") for text, value in values.items()}, None
     by_people = [row for row in there.given if not row.model]
     ratings = Counter(row.text for row in by_people if not row.question)
-    return joint_weights(people_weights(config, by_people), values, ratings=ratings, segments=segments, name=rater.name)
+    by_text = weighting.people_weights(config, by_people)
+    return weighting.joint_weights(by_text, values, ratings=ratings, segments=segments, name=rater.name)
 
 
 def exports_of(kind: Kind) -> list[What]:

@@ -29,6 +29,8 @@ ANSWER: Final = "score"
 
 _ZONES: Final = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 _MOST_SECONDS: Final = 10**9
+_INVALID: Final = re.compile("[\x00-\x08\n-\x1f\x7f-\x9f\ud800-\udfff]")  # in HTML
+_REJECTED: Final = re.compile("[\U00010000-\U0010ffff]")  # by Mechanical Turk
 _JSON: Final = "taskAnswers"
 
 
@@ -103,17 +105,7 @@ def as_html(text: str) -> str:
     safe = html.escape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
     if guarded(safe) != safe:
         safe = f"&#{ord(safe[0])};{safe[1:]}"
-    # Mechanical Turk rejects characters beyond the basic plane; others are invalid in HTML.
-    return "".join(_character(character) for character in safe)
-
-
-def _character(character: str) -> str:
-    code = ord(character)
-    if code > 0xFFFF:
-        return f"&#{code};"
-    if 0xD800 <= code <= 0xDFFF or (code < 0x20 and character != "\t") or 0x7F <= code < 0xA0:
-        return "\ufffd"
-    return character
+    return _REJECTED.sub(lambda found: f"&#{ord(found[0])};", _INVALID.sub("\ufffd", safe))
 
 
 def read_results(path: PathLike, *, parts: int = 1) -> MturkResults:

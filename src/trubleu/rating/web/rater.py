@@ -10,18 +10,10 @@ from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
+from trubleu.rating import scheduler
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.raters import has_ended
-from trubleu.rating.scheduler import (
-    LONGEST_NOTE,
-    Answer,
-    NoConsentError,
-    Outcome,
-    ScoresError,
-    Task,
-    TooEarlyError,
-    standing,
-)
+from trubleu.rating.scheduler import Answer, NoConsentError, Outcome, ScoresError, Task, TooEarlyError
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
@@ -99,7 +91,7 @@ def rate(request: Request, site: TheSite, kept: Annotated[int, Query(ge=0, le=1)
     if study.paused:
         return site.page("paused.html", session=session)
     now = study.now()
-    stands = study.store.read(lambda connection: standing(connection, study.config, rater.id, now=now))
+    stands = study.store.read(lambda connection: scheduler.standing(connection, study.config, rater.id, now=now))
     return site.page("done.html", session=session, stands=stands)
 
 
@@ -165,7 +157,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     study, rater = site.study, session.rater
     if has_ended(study, rater) and not rater.excluded:
         return site.redirect("/rate")
-    longest = LONGEST_REASON if given.scores is None else LONGEST_NOTE
+    longest = LONGEST_REASON if given.scores is None else scheduler.LONGEST_NOTE
     if len(given.note) > longest:
         problem = f"what you wrote has {len(given.note):,} characters, and may have {longest:,}"
         return _again(site, session, given, f"Nothing was saved yet: {problem}.", 422)
