@@ -13,16 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    GetPydanticSchema,
-    Tag,
-    model_validator,
-)
+import pydantic
 
 from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
@@ -138,7 +129,7 @@ class Question(Settings):
     ['1 – not at all', '2', '7 – completely']
     """
 
-    text: Annotated[Text, Field(alias="question")] = ""
+    text: Annotated[Text, pydantic.Field(alias="question")] = ""
     labels: tuple[Text, ...] = tuple(_TEXTS["labels"])
     name: Annotated[
         Stripped,
@@ -155,14 +146,14 @@ class Question(Settings):
         if not self.points:
             object.__setattr__(self, "points", len(self.labels) or POINTS)
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _unlabelled(cls, data: dict[str, Any]) -> dict[str, Any]:
         if data.get("labels") == [] and "points" not in data:
             raise SettingError("must be texts from worst to best; to have no labels, give points", "labels")
         return {"labels": []} | data if "points" in data else data
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check(self) -> Question:
         number = len(self.labels)
         if number not in (0, FEWEST_POINTS, self.points) or not FEWEST_POINTS <= self.points <= MOST_POINTS:
@@ -228,9 +219,9 @@ class GoldRule(Settings):
         return f"{right} of {total} gold items right, below {100 * self.share:g} %"
 
 
-def _read_as(model: Any) -> GetPydanticSchema:
+def _read_as(model: Any) -> pydantic.GetPydanticSchema:
     """Say that a field is read as something else, of which it is made once the questions are known."""
-    return GetPydanticSchema(lambda _, handler: handler(model))
+    return pydantic.GetPydanticSchema(lambda _, handler: handler(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,16 +319,18 @@ class Entry(Settings):
         must("have at least 8 characters, so nobody can guess it", lambda code: len(code) >= 8),
     ] = None
     prolific: Annotated[
-        Annotated[Prolific, Tag("signed")]
-        | Annotated[bool, Tag("any")]
-        | Annotated[Literal["unverified"], Tag("word")],
-        Discriminator(lambda value: {"unverified": "word"}.get(str(value), "signed" if type(value) is dict else "any")),
+        Annotated[Prolific, pydantic.Tag("signed")]
+        | Annotated[bool, pydantic.Tag("any")]
+        | Annotated[Literal["unverified"], pydantic.Tag("word")],
+        pydantic.Discriminator(
+            lambda value: {"unverified": "word"}.get(str(value), "signed" if type(value) is dict else "any")
+        ),
     ] = False
     """false; with tokens that Prolific signs, {verify: KEYS, study: ID}; or unverified: any id in the address.
     KEYS: https://api.prolific.com/.well-known/study/jwks.json"""
     mturk: bool = False
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check(self) -> Entry:
         if self == Entry(links=False):
             raise ValueError("lets nobody in; set links or mturk to true, or give a code or prolific")
@@ -414,9 +407,9 @@ class StudyConfig(Settings):
     """Whether ratings by models (trubleu rate model) count towards raters; otherwise only people's do."""
     questions: Annotated[
         tuple[Question, ...],
-        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
-        AfterValidator(_questions),
-        Field(validation_alias=AliasChoices("questions", "scale")),
+        pydantic.BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+        pydantic.AfterValidator(_questions),
+        pydantic.Field(validation_alias=pydantic.AliasChoices("questions", "scale")),
     ] = (Question(),)
     """The question, and its answers from worst to best: 2 to 11 labels. With points: 7, only the worst and the best
     need one, or none. For several questions write questions: instead of scale:, a list of
@@ -486,7 +479,7 @@ class StudyConfig(Settings):
         if not self.instructions:
             object.__setattr__(self, "instructions", _TEXTS[self.kind]["instructions"])
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _fits(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Refuse what does not fit the kind of study, or is said twice."""
@@ -504,7 +497,7 @@ class StudyConfig(Settings):
                 raise SettingError("does not fit kind: ranking; leave it out", "scale", name)
         return data
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check(self) -> StudyConfig:
         known = (MEAN, *(question.name for question in self.questions if question.name))
         if self.weights not in known:
