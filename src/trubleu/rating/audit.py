@@ -15,7 +15,7 @@ from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items,
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from trubleu.rating.store.database import Store
     from trubleu.rating.study import Study
@@ -206,30 +206,37 @@ Pair: TypeAlias = tuple[int, ...]
 """What a row is about: an item and a rater, or one of them."""
 
 
-def _compare(what: str, found: Mapping[Pair, object], right: Mapping[Pair, object]) -> Iterator[str]:
+def _compare(
+    what: str, found: Mapping[Pair, object], keys: Iterable[Pair], right: Callable[[Pair], object]
+) -> Iterator[str]:
     """Yield what differs between a table and what follows from the log; ``what`` names a row."""
-    for key in sorted(found.keys() | right.keys()):
-        if found.get(key) != right.get(key):
-            yield f"{what.format(*key)} is {found.get(key)}, but by the log {right.get(key)}"
+    for key in sorted({*found, *keys}):
+        if found.get(key) != (wanted := right(key)):
+            yield f"{what.format(*key)} is {found.get(key)}, but by the log {wanted}"
 
 
 def _ratings(connection: Connection, state: Rebuilt, questions: int) -> Iterator[str]:
     found: defaultdict[Pair, list[tuple[Any, ...]]] = defaultdict(list)
-    columns = ("part", "question", "score", "counted", "answered_at", "milliseconds", "client_milliseconds")
-    for row in connection.execute(select(ratings).order_by(ratings.c.part, ratings.c.question)):
-        found[row.item, row.rater].append(tuple(getattr(row, name) for name in columns))
-    right: dict[Pair, list[tuple[Any, ...]]] = {
-        pair: [(*divmod(at, questions), score, pair in state.counted, *times) for at, score in enumerate(scores)]
-        for pair, (scores, *times) in state.scores.items()
-    }
-    yield from _compare("the rating of item {} by rater {}", found, right)
+    times = ("answered_at", "milliseconds", "client_milliseconds")
+    names = ("item", "rater", "part", "question", "score", "counted", *times)
+    columns = select(*(ratings.c[name] for name in names)).order_by(ratings.c.part, ratings.c.question)
+    for item, rater, *values in connection.execute(columns):
+        found[item, rater].append(tuple(values))
+
+    def right(pair: Any) -> object:
+        scores, *times = state.scores.get(pair, ((),))
+        made = [(*divmod(at, questions), score, pair in state.counted, *times) for at, score in enumerate(scores)]
+        return made or None
+
+    yield from _compare("the rating of item {} by rater {}", found, state.scores, right)
     yield from (f"the log counts a rating of item {item} that is not there" for item, _ in state.counted - found.keys())
 
 
 def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted: int, number: int) -> Iterator[str]:
     """Verify the counters of items; the answers of some raters never count."""
     counted = Counter(item for item, _ in state.counted)
-    allowed = Counter(item for item, rater in state.scores if rater not in state.excluded | never)
+    never = state.excluded | never
+    allowed = Counter(item for item, rater in state.scores if rater not in never)
     leased = Counter(connection.execute(select(assignments.c.item).where(assignments.c.state == "leased")).scalars())
     rows = connection.execute(select(items.c.id, items.c.role, items.c.wanted, items.c.counted, items.c.load)).all()
     if len(rows) != number:
@@ -240,18 +247,21 @@ def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted:
         quota = wanted if row.role == "item" else 0
         count = min(quota, allowed[row.id])
         right[(row.id,)] = (quota, count, count, count + leased[row.id] if row.role == "item" else 0)
-    yield from _compare("item {} (ratings wanted, counted, counted in the log, and load)", found, right)
+    yield from _compare("item {} (ratings wanted, counted, counted in the log, and load)", found, right, right.get)
 
 
 def _assignments(connection: Connection, state: Rebuilt) -> Iterator[str]:
-    pairs = {**dict.fromkeys(state.scores, "answered"), **dict.fromkeys(state.unable, "unable")}
-    right: dict[Pair, object] = {pair: (said, pair in state.flipped) for pair, said in pairs.items()}
+    said = dict.fromkeys(state.scores, "answered") | dict.fromkeys(state.unable, "unable")
     found: dict[Pair, object] = {}
     columns = (assignments.c.item, assignments.c.rater, assignments.c.state, assignments.c.flipped)
     for row in connection.execute(select(*columns)):
         if row.state not in {"leased", "expired"}:
             found[row.item, row.rater] = (row.state, row.flipped)
-    yield from _compare("the task of item {} for rater {} (state, whether turned round)", found, right)
+
+    def right(pair: Any) -> object:
+        return (said[pair], pair in state.flipped) if pair in said else None
+
+    yield from _compare("the task of item {} for rater {} (state, whether turned round)", found, said, right)
 
 
 def _raters(connection: Connection, state: Rebuilt) -> Iterator[str]:
@@ -264,4 +274,4 @@ def _raters(connection: Connection, state: Rebuilt) -> Iterator[str]:
     everybody = {row.id for row in rows} | {rater for _, rater in tasks}
     found: dict[Pair, object] = {(row.id,): (row.answered, row.rated, row.excluded) for row in rows}
     right: dict[Pair, object] = {(who,): (answered[who], rated[who], who in state.excluded) for who in everybody}
-    yield from _compare("rater {} (answered, rated, excluded)", found, right)
+    yield from _compare("rater {} (answered, rated, excluded)", found, right, right.get)
