@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, check_range, picked, takes_option, write_tables
+from trubleu.cli.options import check_output, check_range, picked, say, takes_option, write_tables
 from trubleu.cli.rate_serve import add_serve_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
@@ -114,7 +113,7 @@ def new(options: argparse.Namespace) -> None:
             f"settings, practice and gold items: {study.folder / 'study.yaml'}",
             f"then: trubleu rate plan {study.folder}, rate links {study.folder} --add N, rate serve {study.folder}",
         ]
-        sys.stdout.write("\n".join(lines) + "\n")
+        say(*lines)
 
 
 def _config(options: argparse.Namespace) -> StudyConfig:

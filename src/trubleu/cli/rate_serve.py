@@ -69,8 +69,7 @@ def serve(options: argparse.Namespace) -> None:
     with Study.open(options.study, sync=True) as study:
         for warning in crowd_warnings(study.config):
             sys.stderr.write(f"trubleu: warning: {warning}\n")
-        listening = _listen(options.host, options.port)
-        with listening:
+        with _listen(options.host, options.port) as listening:
             here = _here(listening)
             _greet(study, url or here, here)
             _warn(listening, url)

@@ -320,9 +320,8 @@ def new_link(connection: Connection, rater: int, *, now: int) -> str:
 
 def mark(connection: Connection, rater: int, step: str, *, now: int) -> Rater:
     """Record that a rater has consented or read the instructions, the first time."""
-    column = {"consented": raters.c.consented_at, "instructed": raters.c.instructed_at}[step]
-    person = get_rater(connection, rater, lock=True)
-    if getattr(person, column.name) is None:
+    person, column = get_rater(connection, rater, lock=True), f"{step}_at"
+    if getattr(person, column) is None:
         connection.execute(raters.update().where(raters.c.id == rater).values({column: now}))
         note(connection, step, rater, now)
     return rater_of(get_rater(connection, rater))

@@ -32,7 +32,6 @@ from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import TracebackType
     from typing import Concatenate, Self
 
     from trubleu.files.paths import PathLike
@@ -212,9 +211,7 @@ class Study:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     @property

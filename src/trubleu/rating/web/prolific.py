@@ -85,11 +85,8 @@ class Keys:
         text = self._text()
         try:
             found = json.loads(text)["keys"]
-            keys = {
-                each["kid"]: self._jwt.PyJWK(each, algorithm=_ALGORITHM)
-                for each in found
-                if each["kty"] == "RSA" and each.get("use", "sig") == "sig"
-            }
+            mine = [each for each in found if each["kty"] == "RSA" and each.get("use", "sig") == "sig"]
+            keys = {each["kid"]: self._jwt.PyJWK(each, algorithm=_ALGORITHM) for each in mine}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, self._jwt.PyJWTError) as error:
             said = "is not a set of public keys (JWKS); check entry.prolific.verify"
             raise DataError(f"{self._path or self._source} {said}") from error
