@@ -122,7 +122,7 @@ def test_pairs(run: Run) -> None:
     read = Ratings.read("out.csv")
     assert (read.pair, read.systems(), read.raters()) == (("other:A",) * 6, ("other", "A"), 1)
     assert read.means()["s0", "A"] == 4
-    assert "so it has no weights" in refused(run("rate", "export", "p2", "--as", "references"))
+    assert "without references; export --as ratings" in refused(run("rate", "export", "p2", "--as", "references"))
     assert refused(run("rate", "new", "p3", "--kind", "pair", "--from", "c.jsonl")) == (
         "--kind pair needs --outputs of two systems at least, but 0 are given"
     )
@@ -163,7 +163,7 @@ def test_settings(run: Run, folder: Path) -> None:
 
 def test_what_cannot_be_made(run: Run, folder: Path) -> None:
     done(run("rate", "new", "study", "--from", "c.jsonl"))
-    assert "study already exists" in refused(run("rate", "new", "study", "--from", "c.jsonl"))
+    assert "study already holds something" in refused(run("rate", "new", "study", "--from", "c.jsonl"))
     assert "there is no such file" in refused(run("rate", "new", "x", "--from", "nothing.jsonl"))
     assert "must be between 1 and 1,000" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--raters", "0"))
     assert "are for --kind pair" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--pairs", "A:B"))

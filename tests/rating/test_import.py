@@ -244,7 +244,7 @@ def test_a_table_that_cannot_be_used(
         ("0,A,A:B,ann,3\n", "r.csv:2: 'ann' has not rated all 2 texts of '0#A:B'; add the others"),
         ("0,A,A:B,ann,3\n0,A,A:B,ann,3\n", "r.csv:3: 'ann' has rated '0#A:B' already at r.csv:2"),
         ("0,C,A:B,ann,3\n", "r.csv:2: 'C' is not a system of '0#A:B'; known: A, B"),
-        ("9,A,A:B,ann,3\n", "r.csv:2: there is no item '9#A:B' in this study"),
+        ("9,A,A:B,ann,3\n", "r.csv:2: there is no item '9#A:B'"),
         ("0,A,,ann,3\n", "r.csv:2: there is no item '0'; an item is SEGMENT#A:B, or give a column pair"),
         ("0,,A:B,ann,3\n", "r.csv:2: system is empty"),
     ],
