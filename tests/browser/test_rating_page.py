@@ -349,7 +349,7 @@ def test_one_tap_answers_and_buttons_stay_where_they_are(
     rater.page.wait_for_timeout(SETTLED)
     first = rater.page.locator(".choice").nth(0)
     first.click()
-    if len(study.config.asked.fields) > 1:  # one of several is changed: others may follow
+    if len(study.config.slots) > 1:  # one of several is changed: others may follow
         rater.page.get_by_role("button", name="Save and go on").click()
     rater.at("done")
     assert scores(study).count(1) == 1
@@ -841,7 +841,7 @@ def test_the_order_of_the_keyboard_and_of_a_screen_reader(kind: str, made: Any, 
     rater = opened(url, width=390)
     page = rater.page
     rater.start(study.add_raters(1)[0].token)
-    rater.press(*("1", "2", "1", "2")[: len(study.config.asked.fields)], *(["Enter"] if kind == "ranking" else []))
+    rater.press(*("1", "2", "1", "2")[: len(study.config.slots)], *(["Enter"] if kind == "ranking" else []))
     rater.task(2)
     seen: list[str] = []
     while "Undo" not in seen:

@@ -122,7 +122,7 @@ def test_pairs(run: Run) -> None:
     read = Ratings.read("out.csv")
     assert (read.pair, read.systems(), read.raters()) == (("other:A",) * 6, ("other", "A"), 1)
     assert read.means()["s0", "A"] == 4
-    assert "so it has no weights" in refused(run("rate", "export", "p2", "--as", "references"))
+    assert "without references; export --as ratings" in refused(run("rate", "export", "p2", "--as", "references"))
     assert refused(run("rate", "new", "p3", "--kind", "pair", "--from", "c.jsonl")) == (
         "--kind pair needs --outputs of two systems at least, but 0 are given"
     )
@@ -163,7 +163,7 @@ def test_settings(run: Run, folder: Path) -> None:
 
 def test_what_cannot_be_made(run: Run, folder: Path) -> None:
     done(run("rate", "new", "study", "--from", "c.jsonl"))
-    assert "study already exists" in refused(run("rate", "new", "study", "--from", "c.jsonl"))
+    assert "study already holds something" in refused(run("rate", "new", "study", "--from", "c.jsonl"))
     assert "there is no such file" in refused(run("rate", "new", "x", "--from", "nothing.jsonl"))
     assert "must be between 1 and 1,000" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--raters", "0"))
     assert "are for --kind pair" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--pairs", "A:B"))
@@ -409,7 +409,6 @@ def test_ratings_in_the_file_are_not_dropped_in_silence(run: Run, folder: Path) 
     code, _, err = run("rate", "new", "study", "--from", "r.jsonl")
     assert code == 0
     assert err == (
-        "trubleu: warning: r.jsonl has ratings or weights of 1 reference, which are left out: it does not say whose "
-        "they are; carry them over from the study that they come from (--carry), or add them with trubleu rate import "
-        "as a table of item, rater and score\n"
+        "trubleu: warning: r.jsonl has ratings or weights of 1 reference, left out, as nobody knows whose they are; "
+        "carry them over from their study (--carry), or add them with trubleu rate import\n"
     )

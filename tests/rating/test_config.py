@@ -85,7 +85,7 @@ def golds(draw: st.DrawFn, parts: int, points: list[int]) -> Gold:
     if not items or not share or draw(st.booleans()):
         return Gold(share, items)
     then: Consequence = draw(st.sampled_from(["exclude", "stop", "flag"]))
-    return Gold(share, items, None, GoldRule(draw(st.integers(1, len(items))), draw(st.integers(1, 100)) / 100, then))
+    return Gold(share, items, None, GoldRule(then, draw(st.integers(1, len(items))), draw(st.integers(1, 100)) / 100))
 
 
 PROLIFIC = st.sampled_from(
@@ -198,7 +198,7 @@ seed: 7
     assert config.instructions == "# Read\nthis\n"
     (practice,) = config.practice
     assert (practice.texts, practice.context, practice.message) == (("yes", "no"), ("hi", "ho"), "and?")
-    assert (practice.accepted, practice.feedback, practice.practice) == (((4, 5), (1, 2)), "Well done.", True)
+    assert (practice.accepted, practice.feedback, practice.role) == (((4, 5), (1, 2)), "Well done.", "practice")
     assert config.gold.items[0].accepted == ((1, 2), (1, 2))
     assert (config.gold.share, config.minimum_seconds, config.lease_minutes) == (0.25, 1.5, 5)
     assert config.entry == Entry(links=False, code="blue whale", prolific="unverified", mturk=True)
@@ -225,7 +225,7 @@ seed: 7
         (HEAD + "raters: [3]\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not a list"),
         (
             HEAD + "scale:\n  labels: []\n",
-            "study.yaml:4: scale.labels must be texts from worst to best; for a scale without labels, give its points",
+            "study.yaml:4: scale.labels must be texts from worst to best; to have no labels, give points",
         ),
         (
             "title: T\nkind: pair\npractice:\n- {responses: []}\n",
@@ -257,7 +257,7 @@ seed: 7
         ),
         (
             HEAD + "questions:\n- {name: a, question: A}\n- {name: a, question: B}\n",
-            "study.yaml:5: questions[2].name is 'a', as another question is called; choose another one",
+            "study.yaml:5: questions[2].name is 'a', as of another question; choose another one",
         ),
         (
             HEAD + "questions: [{name: mean}]\n",
@@ -325,7 +325,7 @@ seed: 7
         ),
         (HEAD + "entry: {prolific: {verify: k, keys: 1}}\n", "study.yaml:3: entry.prolific.keys is not a setting"),
         (HEAD + "entry: {prolific: {verify: k, audience: a b}}\n", "audience must be a host such as rate.example.org"),
-        (HEAD + "gold: {rule: {at_least: 1}}\n", "study.yaml:3: gold.rule has no then; write exclude, stop or flag"),
+        (HEAD + "gold: {rule: {at_least: 1}}\n", "study.yaml:3: gold.rule has no then; add it"),
         (HEAD + "gold: {rule: {then: ban}}\n", "gold.rule.then must be 'exclude', 'stop' or 'flag', not 'ban'"),
         (HEAD + "gold: {rule: {then: flag}}\n", "gold.rule begins after 5 gold items, but there are 0, each used once"),
         (HEAD + "gold: {rule: {then: flag, share: 70}}\n", "gold.rule.share must be a number from 0.01 to 1, not '70'"),
@@ -415,7 +415,7 @@ def test_gold_can_come_from_a_file_beside_the_settings(tmp_path: Path) -> None:
         (
             "pair",
             '{"responses": ["a", "b"], "accepted": [[1, 2]]}',
-            "accepted must be one for each of the 2 responses, such as [[1, 2], [1, 2]]",
+            "accepted must be one for each of 2 responses, such as [[1, 2], [1, 2]]",
         ),
         ("response", "", "has no gold items; add some or leave gold.file out"),
         (
@@ -436,5 +436,7 @@ def test_mistakes_in_a_file_of_gold_items_are_said(tmp_path: Path, kind: str, li
 
 def test_files_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_bytes(b"title: T\nkind: \xff\n")
-    with pytest.raises(DataError, match=r"study.yaml:2: this is not valid UTF-8; convert the file to UTF-8"):
+    with pytest.raises(
+        DataError, match=r"study.yaml:2: byte 15 \(0xff\) is not valid UTF-8; convert the file to UTF-8"
+    ):
         read_config(tmp_path / "study.yaml")

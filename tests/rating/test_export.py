@@ -87,9 +87,9 @@ def test_references(make: Make, candidates: list[Item], tmp_path: Path) -> None:
     export_study(study, "references", again)
     assert again.read_bytes() == (tmp_path / "refs.jsonl").read_bytes()
     # A new study can be made of what was exported: the items are the same.
-    with pytest.warns(TrubleuWarning, match="has ratings or weights of 4 references, which are left out"):
+    with pytest.warns(TrubleuWarning, match="has ratings or weights of 4 references, left out"):
         assert [(item.key, item.texts) for item in read_items(again)] == [(item.key, item.texts) for item in candidates]
-    with pytest.warns(TrubleuWarning, match="has ratings or weights of 4 references, which are left out"):
+    with pytest.warns(TrubleuWarning, match="has ratings or weights of 4 references, left out"):
         mined = read_items(again)[1]
     assert (mined.key, mined.extra["rank"], mined.extra["words"]) == ("s1#r-2", 1, {"message": {"it": 1.5}})
 
@@ -168,7 +168,7 @@ def test_pairs(make: Make, tmp_path: Path, ending: str) -> None:
         # Whatever stood left or right for a rater: the score is that of the system's text.
         assert system in (pair or "").split(":")
         assert score == some_score(int(rater.split()[1]), f"{system} says {item}")
-    with pytest.raises(UsageError, match="compares outputs, so it has no weights of references"):
+    with pytest.raises(UsageError, match="is a study of kind pair, without references; export --as ratings"):
         export_study(study, "references", tmp_path / "refs.jsonl")
 
 

@@ -144,7 +144,7 @@ def test_names_that_may_be_somebody_else(study: Study, tmp_path: Path, monkeypat
     for name, message in (
         ("ann", f"'ann' is the label of a rater of this study; write {first} if that is who rated, or another name"),
         ("bob", f"'bob' is the label of a rater of this study; write {second} or {third} if that is who rated"),
-        (f"rater 9 of {study.id[:8]}", f"this study has no 'rater 9 of {study.id[:8]}'; was the file exported from"),
+        (f"rater 9 of {study.id[:8]}", f"this study has no 'rater 9 of {study.id[:8]}'; is the file of a later state?"),
     ):
         Path("r.csv").write_text(f"item,rater,score\nk0,new,3\nk0,{name},3\n")
         with pytest.raises(TrubleuError) as error:
@@ -244,8 +244,8 @@ def test_a_table_that_cannot_be_used(
         ("0,A,A:B,ann,3\n", "r.csv:2: 'ann' has not rated all 2 texts of '0#A:B'; add the others"),
         ("0,A,A:B,ann,3\n0,A,A:B,ann,3\n", "r.csv:3: 'ann' has rated '0#A:B' already at r.csv:2"),
         ("0,C,A:B,ann,3\n", "r.csv:2: 'C' is not a system of '0#A:B'; known: A, B"),
-        ("9,A,A:B,ann,3\n", "r.csv:2: there is no item '9#A:B' in this study"),
-        ("0,A,,ann,3\n", "r.csv:2: there is no item '0' in this study; an item is SEGMENT#A:B, or give a column pair"),
+        ("9,A,A:B,ann,3\n", "r.csv:2: there is no item '9#A:B'"),
+        ("0,A,,ann,3\n", "r.csv:2: there is no item '0'; an item is SEGMENT#A:B, or give a column pair"),
         ("0,,A:B,ann,3\n", "r.csv:2: system is empty"),
     ],
 )
@@ -374,7 +374,7 @@ def test_html_says_the_same_and_holds_no_markup(text: str) -> None:
             "b.csv:2, answer score: this is not there; answers found: mood",
         ),
         ({"Input.key": "k0"}, "b.csv:1: there is no column of answers, such as Answer.score"),
-        ({"Answer.score": "4"}, "b.csv:1: the column Input.key is missing; columns found: WorkerId,"),
+        ({"Answer.score": "4"}, "b.csv:1: there must be one column Input.key; columns found: WorkerId,"),
         ({"Input.key": "", "Answer.score": "4"}, "b.csv:2, column Input.key: this is empty; every answer needs it"),
         ({"Input.key": "k0", "Answer.taskAnswers": "{"}, "b.csv:2, column Answer.taskAnswers: this is not JSON"),
         ({"Input.key": "k0", "Answer.taskAnswers": "[1]"}, "b.csv:2, column Answer.taskAnswers: this must be one JSON"),
@@ -436,7 +436,7 @@ def test_pairs_of_results_that_cannot_be_used(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     both = {"Input.key": "k", "Answer.score1": "1", "Answer.score2": "2"}
     for row, message in (
-        (both, "b.csv:1: the column Input.order is missing"),
+        (both, "b.csv:1: there must be one column Input.order"),
         (both | {"Input.order": "1"}, "b.csv:2, column Input.order: this must be 12 or 21"),
         (
             both | {"Input.order": "12", "Answer.score2": ""},

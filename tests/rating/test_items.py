@@ -148,7 +148,7 @@ def test_one_id_for_two_pieces_of_conversation_is_refused(tmp_path: Path) -> Non
     ("lines", "message"),
     [
         ("", "holds nothing to rate; give a file of candidates or triples with one line per segment"),
-        ('{"id": "a"}', ":1: there is neither references (a file of candidates) nor response (a file of triples)"),
+        ('{"id": "a"}', ":1: there is neither references (of candidates) nor response (of a triple)"),
         ('{"references": 3}', ":1: references must be an array of objects, each with a text, not the number 3"),
         ('{"references": [1]}', ':1: references[0] must be a string or an object with a "text", not the number 1'),
         ('{"references": [{"text": 1}]}', ":1: references[0].text must be a string, not the number 1"),

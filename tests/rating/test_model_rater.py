@@ -25,7 +25,7 @@ from trubleu.errors import DataError, EndpointError, UsageError
 from trubleu.rating import Imported, Item, Question, Study, StudyConfig, export_study, import_answers
 from trubleu.rating.audit import audit
 from trubleu.rating.carry_over import carry
-from trubleu.rating.config import Asked, Gold, config_text, example, parse_config
+from trubleu.rating.config import Gold, config_text, example, parse_config
 from trubleu.rating.imports import import_ratings
 from trubleu.rating.model_rater import ModelOptions, make_prompt, parse_answer, plan_model, rate_with_model
 from trubleu.rating.store.queries import model_scores
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Make = Callable[..., Study]
 
-PLAIN = Asked(1, (Question(),))
+PLAIN = StudyConfig("T", "response")
 in_a_file = pytest.mark.parametrize("new_url", ["sqlite"], indirect=True)  # where the database makes no difference
 
 
@@ -253,14 +253,14 @@ def test_what_passes_is_waited_for(make: Make) -> None:
         (Reply(status=401, body=b'{"error": {"message": "bad key sk-secret"}}'), "refuses the key; set OPENAI_API_KEY"),
         (Reply(status=404, body=b"{}"), "has no model 'tiny', or --url lacks its end, which is often /v1"),
         (Reply(status=400, body=b'{"error": {"message": "Temperature 0, sk-secret"}}'), "; set another --temperature;"),
-        (Reply(body=b"<html>hello sk-secret</html>"), "answers, but not as OpenAI's API does ('<html>hello"),
-        (Reply(body=b'{"choices": ['), "answers, but not as OpenAI's API does"),
-        (Reply(body=b'{"detail": "hello"}'), "answers, but not as OpenAI's API does"),
-        (Reply(body=b"[]"), "answers, but not as OpenAI's API does"),
-        (Reply(body=b"[" * 100_000), "answers, but not as OpenAI's API does"),
-        (Reply(body=b'{"choices": [null]}'), "answers, but not as OpenAI's API does"),
-        (Reply(body=b'{"choices": [], "usage": {"total_tokens": -1}}'), "answers, but not as OpenAI's API does"),
-        (Reply(body=b'{"choices": [{"logprobs": {"content": [{"token": null}]}}]}'), "not as OpenAI's API does"),
+        (Reply(body=b"<html>hello sk-secret</html>"), "answers, but not as OpenAI's API ('<html>hello"),
+        (Reply(body=b'{"choices": ['), "answers, but not as OpenAI's API"),
+        (Reply(body=b'{"detail": "hello"}'), "answers, but not as OpenAI's API"),
+        (Reply(body=b"[]"), "answers, but not as OpenAI's API"),
+        (Reply(body=b"[" * 100_000), "answers, but not as OpenAI's API"),
+        (Reply(body=b'{"choices": [null]}'), "answers, but not as OpenAI's API"),
+        (Reply(body=b'{"choices": [], "usage": {"total_tokens": -1}}'), "answers, but not as OpenAI's API"),
+        (Reply(body=b'{"choices": [{"logprobs": {"content": [{"token": null}]}}]}'), "not as OpenAI's API"),
         (Reply(seconds=1.0), "did not answer within 0.2 seconds, in 3 tries; raise --timeout"),
         (Reply(cut=True), "cannot be reached, or breaks off its answers"),
         (Reply(status=307, headers={"location": "http://127.0.0.1:9/v1"}, body=b""), "sends requests on to another"),

@@ -168,15 +168,15 @@ def test_what_needs_one_question_of_five_points_says_so(make: Make, tmp_path: Pa
         lambda: export_study(study, "mturk-tasks", tmp_path / "tasks.csv"),
         lambda: import_ratings(study, tmp_path / "r.csv", layout="mturk"),
     ):
-        with pytest.raises(UsageError, match="hold one score from 1 to 5 for each text, but this study asks something"):
+        with pytest.raises(UsageError, match="hold one score from 1 to 5 for each text; for other studies"):
             act()
-    with pytest.raises(UsageError, match="does not ask the questions of"):
+    with pytest.raises(UsageError, match="does not ask what"):
         carry(make(1), study)
 
 
 def test_gold_items_know_which_question_they_are_about(make: Make) -> None:
     gold = tuple(example("gold", (f"g{n}",), (), None, (None, (6, 7))) for n in range(3))
-    rule = GoldRule(2, 0.7, "exclude")
+    rule = GoldRule("exclude", 2, 0.7)
     study = make(2, questions=TWO, gold=Gold(0.5, gold, None, rule))
     answers = [Imported(gold[n].key, "ann", (1, 2)) for n in range(2)] + [Imported(gold[2].key, "bob", (1, None))]
     assert import_answers(study, answers, source="test").excluded == 1

@@ -175,7 +175,7 @@ def test_exports_against_plain_python(make: Make, tmp_path: Path) -> None:
     for what, advice in (("references", "--as rankings"), ("ratings", "--as rankings"), ("mturk-tasks", "own pages")):
         with pytest.raises(UsageError, match=advice):
             export_study(study, what, tmp_path / "x.csv")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="kind response; export --as ratings"):
+    with pytest.raises(UsageError, match="kind response, without rankings; export --as references or ratings"):
         export_study(make(), "rankings", tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"\.csv or \.tsv"):
         export_study(study, "rankings", tmp_path / "x.jsonl")
@@ -197,7 +197,7 @@ def test_summary(make: Make) -> None:
 def test_gold_and_practice(make: Make) -> None:
     texts = ("A is right", "=B is wrong", "C is wrong")
     gold = example("gold", texts, (), None, ((1, 1), (2, 3), (2, 3)))
-    rule = GoldRule(1, 1.0, "exclude")
+    rule = GoldRule("exclude", 1, 1.0)
     study = make(
         ranked_items(2, SYSTEMS[:3]), kind="ranking", outputs=3, gold=Gold(0.9, (gold,), rule=rule),
         practice=(example("practice", texts, (), None, ((1, 1), (2, 3), (2, 3)), "So it is."),),
@@ -279,7 +279,7 @@ def test_the_number_of_outputs_stays(make: Make) -> None:
     study = make(ranked_items(1), kind="ranking", outputs=4)
     settings = study.folder / "study.yaml"
     settings.write_text(settings.read_text().replace("outputs: 4", "outputs: 3"))
-    with pytest.raises(DataError, match="says outputs: 3, but items of this study have 4; change it back"):
+    with pytest.raises(DataError, match="says outputs: 3, but items have 4; change it back"):
         Study.open(study.folder)
 
 

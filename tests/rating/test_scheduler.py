@@ -632,9 +632,7 @@ def test_settings_are_followed_when_a_study_is_opened_again(make: Make) -> None:
         assert {stored.counted for stored in again.items() if stored.role == "item"} == {2}
         assert audit(again) == []
     (study.folder / "study.yaml").write_text(text)
-    with pytest.raises(
-        DataError, match="asks for 1 rater per item, but some items have 2 already; write raters: 2 again"
-    ):
+    with pytest.raises(DataError, match="asks for 1 rater per item, but some have 2; write raters: 2 again"):
         Study.open(study.folder, sync=True)
     # A copy of the folder that is older sets nothing back when somebody looks at it.
     with pytest.warns(TrubleuWarning, match=r"study\.yaml asks for other ratings per item, practice or gold"):
@@ -854,7 +852,7 @@ def test_questions_can_be_changed_until_there_are_raters(make: Make) -> None:
     Study.open(study.folder).close()
     for old, new in (("points: 9", "points: 7"), ("name: relevance", "name: topic")):
         settings.write_text(text.replace(old, new))
-        with pytest.raises(DataError, match=r"other questions than .* when raters were added: relevance \(3 points"):
+        with pytest.raises(DataError, match=r"other questions than when raters were added: relevance \(3 points"):
             Study.open(study.folder)
 
 

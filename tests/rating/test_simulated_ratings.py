@@ -118,7 +118,7 @@ def test_ranks_follow_quality(make: Make, rate: Callable[..., list[str]]) -> Non
 
 def test_who_does_not_read_fails_gold_items(make: Make, rate: Callable[..., list[str]]) -> None:
     known = tuple(example("gold", (f"g{n}",), (), None, ((5, 5) if n % 2 else (1, 1),)) for n in range(8))
-    study = make(10, raters=4, gold=Gold(0.2, known, rule=GoldRule(5, 0.6, "exclude")))
+    study = make(10, raters=4, gold=Gold(0.2, known, rule=GoldRule("exclude", 5, 0.6)))
     rate(study, "--raters", "8", "--lazy", "0.5", "--noise", "0.1", "--bias", "0")
     assert sum(row.role == "gold" for row in study.table()) == 8 * 8
     assert sum(rater.excluded for rater in study.raters()) == 4
@@ -170,4 +170,4 @@ def test_ratings_of_people_are_not_mixed_with_simulated_ones(
     assert main(["rate", "import", str(study.folder), str(people)]) == 0
     capsys.readouterr()
     assert main(["simulate", "ratings", str(study.folder), "--raters", "2", "--out", out]) == 2
-    assert "has 1 answer of real raters, with which simulated ones would be mixed" in capsys.readouterr().err
+    assert "has 1 answer of real raters; rehearse" in capsys.readouterr().err

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, check_range, picked, takes_option, write_tables
-from trubleu.cli.rate_model import add_model_parser
+from trubleu.cli.options import check_output, check_range, picked, say, takes_option, write_tables
 from trubleu.cli.rate_serve import add_serve_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
@@ -40,7 +38,6 @@ def add_parser(commands: add.Commands) -> None:
     _add_plan(inner)
     add_serve_parser(inner)
     add_parsers(inner)
-    add_model_parser(inner)
 
 
 def _add_new(commands: add.Commands) -> None:
@@ -116,7 +113,7 @@ def new(options: argparse.Namespace) -> None:
             f"settings, practice and gold items: {study.folder / 'study.yaml'}",
             f"then: trubleu rate plan {study.folder}, rate links {study.folder} --add N, rate serve {study.folder}",
         ]
-        sys.stdout.write("\n".join(lines) + "\n")
+        say(*lines)
 
 
 def _config(options: argparse.Namespace) -> StudyConfig:
@@ -129,9 +126,8 @@ def _config(options: argparse.Namespace) -> StudyConfig:
     if options.config is None:
         number = len(options.outputs)
         if options.kind == "ranking" and not FEWEST_RANKED <= number <= MOST_RANKED:
-            raise UsageError(
-                f"--kind ranking needs --outputs of {FEWEST_RANKED} to {MOST_RANKED} systems, but {number} are given"
-            )
+            most = f"{FEWEST_RANKED} to {MOST_RANKED}"
+            raise UsageError(f"--kind ranking needs --outputs of {most} systems, but {number} are given")
         config = default_config(options.kind or "response", number)
     else:
         config = read_config(options.config)
@@ -155,10 +151,8 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
             raise UsageError("--outputs and --pairs are for --kind pair; add it, or leave them out")
         return read_items(options.source)
     if config.kind == "ranking" and len(options.outputs) != config.parts:
-        raise UsageError(
-            f"{options.config} says outputs: {config.parts}, but --outputs names {len(options.outputs)}; "
-            "give one file for each"
-        )
+        given = len(options.outputs)
+        raise UsageError(f"{options.config} says outputs: {config.parts}, but --outputs names {given}; give as many")
     if config.kind == "ranking" and options.pairs:
         raise UsageError("--pairs is for --kind pair; leave it out, as a ranking shows all outputs together")
     if len(options.outputs) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_range, say
@@ -69,8 +69,7 @@ def serve(options: argparse.Namespace) -> None:
     with Study.open(options.study, sync=True) as study:
         for warning in crowd_warnings(study.config):
             sys.stderr.write(f"trubleu: warning: {warning}\n")
-        listening = _listen(options.host, options.port)
-        with listening:
+        with _listen(options.host, options.port) as listening:
             here = _here(listening)
             _greet(study, url or here, here)
             _warn(listening, url)
@@ -91,9 +90,7 @@ def _check_proxy(proxy: str, url: str | None) -> None:
         try:
             ipaddress.ip_network(address.strip())
         except ValueError as error:
-            raise UsageError(
-                f"--proxy {address} is not an address; write one like 10.0.0.5, or a network like 10.0.0.0/24"
-            ) from error
+            raise UsageError(f"--proxy {address} is no address or network; write 10.0.0.5 or 10.0.0.0/24") from error
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -102,17 +99,13 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
-        raise UsageError(
-            f"--host {host} is not known here: {error}; use 127.0.0.1 or an address of this machine"
-        ) from error
+        raise UsageError(f"--host {host} is not known: {error}; use 127.0.0.1 or an address of this machine") from error
     try:
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # :: is every address, of IPv4 too
         listening = socket.create_server(address, family=family, dualstack_ipv6=both)
     except OSError as error:
-        raise UsageError(
-            f"{host} port {port} cannot be listened at: {os.strerror(error.errno or 0).lower()}; "
-            "choose another with --port, or 0 for a free one"
-        ) from error
+        cause = os.strerror(error.errno or 0).lower()
+        raise UsageError(f"{host} port {port} cannot be used: {cause}; choose another --port, or 0") from error
     # Inherited by connections. Headers and page are two writes, and the second would wait 40 ms for the first's ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
@@ -130,14 +123,14 @@ def _is_everywhere(listening: socket.socket) -> bool:
 
 def _greet(study: Study, url: str, here: str) -> None:
     title = " ".join(study.config.title.split())
-    say(f"{title}: listening at {here}" + (f" for {url}" if url != here else ""))
-    # On a terminal only: a log file or service journal would keep the token, and others may read it.
-    token = (
-        study.lead_token if sys.stdout.isatty() else f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
+    hidden = f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
+    say(
+        f"{title}: listening at {here}" + (f" for {url}" if url != here else ""),
+        # On a terminal only: a log file or service journal would keep the token, and others may read it.
+        f"The lead's page:  {url}/lead/{study.lead_token if sys.stdout.isatty() else hidden}",
+        f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1",
+        "Ctrl-C ends it.",
     )
-    say(f"The lead's page:  {url}/lead/{token}")
-    say(f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1")
-    say("Ctrl-C ends it.")
 
 
 def _warn(listening: socket.socket, url: str | None) -> None:
@@ -158,11 +151,12 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
     from trubleu.rating.web.connections import BACKLOG, LimitedProtocol
 
     LimitedProtocol.limits = _limits(options)
+    _set_up_logs(options.quiet)
     config = uvicorn.Config(
         create_app(study, url=url, requests_a_minute=options.requests, openapi=options.openapi),
         http=LimitedProtocol,
         backlog=BACKLOG,
-        log_config=_logging(options.quiet),
+        log_config=None,
         access_log=False,  # it would print links with their tokens
         server_header=False,
         # Guessing is throttled by address, which only a reverse proxy knows; its headers are trusted only if there is
@@ -194,25 +188,21 @@ def _limits(options: argparse.Namespace) -> Limits:
     return Limits(connections, options.per_address, proxies=proxies)
 
 
-def _logging(quiet: bool) -> dict[str, Any]:
-    """Return the logging settings: standard error, with timestamps; repeated lines limited to a few per minute."""
+def _set_up_logs(quiet: bool) -> None:
+    """Log to standard error, with timestamps; repeated lines are limited to a few per minute."""
+    import logging
+
     from trubleu.rating.web.connections import SparingLog
 
-    stream = {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}
-    levels = {
-        "trubleu.rate": ("sparing", "INFO"),
-        "trubleu.rate.access": ("stderr", "WARNING" if quiet else "INFO"),
-        "uvicorn": ("sparing", "WARNING"),
-        "asyncio": ("sparing", "WARNING"),
-    }
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
-        "filters": {"sparing": {"()": SparingLog}},
-        "handlers": {"stderr": stream, "sparing": stream | {"filters": ["sparing"]}},
-        "loggers": {
-            name: {"handlers": [handler], "level": level, "propagate": False}
-            for name, (handler, level) in levels.items()
-        },
-    }
+    sparing = SparingLog()
+    levels = {"trubleu.rate": "INFO", "trubleu.rate.access": "INFO", "uvicorn": "WARNING", "asyncio": "WARNING"}
+    for name, level in levels.items():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+        if name == "trubleu.rate.access":
+            logger.disabled = quiet
+        else:
+            handler.addFilter(sparing)

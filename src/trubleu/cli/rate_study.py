@@ -1,8 +1,9 @@
-"""``trubleu rate`` on an existing study: status, audit, export, import, links, exclude, readmit, erase, pause."""
+"""``trubleu rate`` on an existing study: status, audit, export, import, links, model, exclude, erase, pause."""
 
 from __future__ import annotations
 
 import csv
+import math
 import os
 import sys
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_output, check_range, picked, say, write_tables
-from trubleu.errors import DataError, StoreError, UsageError, counted, nearest, some
+from trubleu.errors import DataError, EndpointError, StoreError, UsageError, counted, nearest, some
 from trubleu.files.writer import check_writable
 from trubleu.optional_deps import needed
+from trubleu.progress import Bars
 from trubleu.render.tables import FOR_PROGRAMS, one_line
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trubleu.rating import NewRater, Study
+    from trubleu.rating.model_rater import ModelOptions, ModelPlan
 
 
 _LOCAL: Final = "http://127.0.0.1:8000"
@@ -109,6 +112,24 @@ def add_parsers(commands: add.Commands) -> None:
         parser.add_argument("rater", metavar="RATER", help="number or label of the rater")
         if run is not erase:
             add.option(parser, "--reason", "TEXT", "the reason; it stays in the log, so name nobody", required=True)
+    parser = study_command(commands, "model", model)
+    add.option(parser, "--url", "URL", "the endpoint, such as https://HOST/v1", required=True)
+    add.option(parser, "--model", "NAME", "name of the model at the endpoint", required=True)
+    add.option(parser, "--share", "P", "share of the items to rate, from 0 to 1", 1.0)
+    add.option(parser, "--repeat", "N", "answers per item, which are averaged", 1)
+    add.flag(parser, "--logprobs", "use the expected score under the probabilities of the answer's tokens")
+    add.option(parser, "--temperature", "T", "sampling temperature (default: 0; 1 with --repeat)", type=float)
+    add.option(parser, "--seed", "N", "random seed of --share; sent to the server if not 0", 0)
+    add.option(parser, "--concurrency", "N", "concurrent requests", 8)
+    add.option(parser, "--timeout", "S", "seconds to wait for an answer", 60.0)
+    add.option(parser, "--answer-tokens", "N", "maximum tokens per answer; reasoning models need thousands", 512)
+    add.option(parser, "--budget", "TOKENS", "stop this run after about this many tokens", type=int)
+    about = "prices per million tokens, for --dry-run"
+    parser.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"), help=about)
+    add.flag(parser, "--dry-run", "print items, tokens and cost, and send nothing")
+    add.option(parser, "--send-to", "HOST", "confirm that texts may be sent to this host")
+    add.quiet(parser, "no output and no progress bar")
+
     study_command(commands, "pause", pause)
     study_command(commands, "resume", resume)
 
@@ -176,12 +197,8 @@ def bring_in(options: argparse.Namespace) -> None:
         return
     said = f"{options.file}: {counted(found.answers, 'answer')}, {found.added:,} new, {found.counted:,} of them count"
     said += f"; {counted(found.items, 'item')}, {counted(found.raters, 'new rater')}"
-    for number, what in (
-        (found.repeated, "there already"),
-        (found.rejected, "rejected"),
-        (found.blank, "without a score"),
-    ):
-        said += f"; {number:,} {what}" if number else ""
+    others = {"there already": found.repeated, "rejected": found.rejected, "without a score": found.blank}
+    said += "".join(f"; {number:,} {what}" for what, number in others.items() if number)
     if found.excluded:
         said += f"; {counted(found.excluded, 'rater')} excluded by the rule on gold items"
     sys.stdout.write(said + "\n")
@@ -225,13 +242,10 @@ def audit(options: argparse.Namespace) -> None:
         name = study.store.name
         if not faults:
             entries = counted(len(study.log()), "entry").replace("entrys", "entries")
-            people = counted(len(study.raters()), "rater")
-            sys.stdout.write(
-                f"{options.study}: {entries} of the log, {counted(len(study.items()), 'item')}, {people}: "
-                "every hash is right, and every table says what the log says\n"
-            )
+            there = f"{counted(len(study.items()), 'item')}, {counted(len(study.raters()), 'rater')}"
+            say(f"{options.study}: {entries} of the log, {there}: all hashes are right, all tables follow from it")
             return
-    sys.stdout.write("".join(f"{fault}\n" for fault in faults))
+    say(*faults)
     found = counted(len(faults), "fault")
     raise StoreError(f"{name} is damaged or was changed from outside: {found}; restore the study from a backup")
 
@@ -264,9 +278,7 @@ def links(options: argparse.Namespace) -> None:
         url = given or study.store.get("url") or _LOCAL
         if options.renew is None:
             if not study.config.entry.links:
-                raise UsageError(
-                    f"{study.folder / 'study.yaml'} lets nobody in by links of their own; set entry: links: true there"
-                )
+                raise UsageError(f"{study.folder / 'study.yaml'} allows no links; set entry: links: true there")
             _tell(options.out, url, lambda: study.add_raters(options.add or len(labels), labels=labels))
         else:
             from trubleu.rating import NewRater
@@ -327,9 +339,7 @@ def rater_number(study: Study, name: str) -> int:
         hint = nearest(name, labels) if 0 < len(labels) <= 20 else "trubleu rate status lists them"
         raise UsageError(f"there is no rater {name!r} in {study.folder}; {hint}")
     if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} raters are called {name!r}; give the number: {some(rater.id for rater in found)}"
-        )
+        raise UsageError(f"{len(found)} raters are called {name!r}; give the number: {some(each.id for each in found)}")
     return found[0].id
 
 
@@ -374,3 +384,80 @@ def resume(options: argparse.Namespace) -> None:
     with opened(options.study) as study:
         study.resume()
     say(f"{study.folder} is running")
+
+
+def model(options: argparse.Namespace) -> None:
+    r"""Let a language model rate.
+
+    Let a language model rate the items of a study, through any endpoint with OpenAI's API, with the study's own
+    instructions, questions, scales and practice items. Its answers are logged as those of a model. They help to
+    complete items only with models_count: true in study.yaml; rate status shows how far they can be trusted.
+
+    Examples
+    --------
+    trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --dry-run
+    trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --logprobs
+    trubleu rate model my-study --url https://api.openai.com/v1 --model gpt-5-mini --send-to api.openai.com \
+      --repeat 3 --answer-tokens 4000 --share 0.5 --budget 2000000
+
+    Notes
+    -----
+    The API key is read from OPENAI_API_KEY. Ratings are stored at once; after an interruption, run the same command
+    again to continue. It also retries items whose answers could not be used.
+    """
+    if not all(math.isfinite(price) and price >= 0 for price in options.price or ()):
+        raise UsageError(f"--price must be two numbers from 0 on, not {options.price[0]:g} and {options.price[1]:g}")
+    with opened(options.study, sync=not options.dry_run, copy=options.dry_run) as study:
+        from trubleu.rating.model_rater import ModelOptions, plan_model, rate_with_model
+
+        names = "url model share repeat logprobs temperature seed concurrency timeout budget answer_tokens"
+        asked = ModelOptions(key=os.environ.get("OPENAI_API_KEY", "").strip(), **picked(options, names))
+        plan = plan_model(study, asked)
+        if options.dry_run:
+            say(*_estimate(plan, asked, options.price))
+            return
+        _confirm(options.send_to, asked, plan.items)
+        with Bars(quiet=options.quiet) as bars:
+            done = rate_with_model(study, asked, progress=bars.stage("rating", plan.items, "item"))
+    if not options.quiet:
+        said = f"{options.study}: {done.rater.name} (number {done.rater.id}) rated {counted(done.rated, 'item')}"
+        if done.refused:
+            said += f", {done.refused:,} refused"
+        if done.before:
+            said += f", {done.before:,} before"
+        said += f"; {counted(done.requests, 'request')}, {counted(done.tokens, 'token')}"
+        say(said, f"then: trubleu rate status {options.study}")
+    if done.refused and not done.rated:
+        raise EndpointError(f"no answer of {asked.host} to {counted(done.refused, 'item')} can be used: {done.problem}")
+
+
+def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None) -> list[str]:
+    lines = [
+        f"host        {options.host}",
+        f"items       {plan.items:,}" + (f" ({plan.rated:,} are rated already)" if plan.rated else ""),
+        f"requests    {plan.requests:,}",
+        f"tokens      about {plan.prompt_tokens:,} in, {plan.answer_tokens:,} out",
+    ]
+    total = plan.prompt_tokens + plan.answer_tokens
+    if options.budget is not None and total > options.budget:
+        share = options.budget / total
+        lines.append(f"budget      {counted(options.budget, 'token')}: enough for about {share:.0%} of the items")
+    if price is not None:
+        cost = (plan.prompt_tokens * price[0] + plan.answer_tokens * price[1]) / 1e6
+        lines.append(f"cost        about {cost:,.2f}" if cost >= 1 else f"cost        about {cost:.2g}")
+    return lines
+
+
+def _confirm(host: str | None, options: ModelOptions, items: int) -> None:
+    """Ask for confirmation before texts leave this machine."""
+    if host is not None and host.lower() != options.host:
+        raise UsageError(f"--send-to {host} is not the host of --url, {options.host}; nothing was sent")
+    if host is not None or options.is_local or not items:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"Send the texts of {counted(items, 'item')} to {options.host}? [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+        raise UsageError(f"nothing was sent to {options.host}")
+    raise UsageError(f"texts would be sent to {options.host}; add --send-to {options.host} if they may")

@@ -72,49 +72,38 @@ def settle(connection: Connection, numbers: Iterable[int], *, now: int) -> None:
     now
         The time in milliseconds.
     """
+    never = "" if get_meta(connection, MODELS_COUNT) == "true" else MODEL
     for some_items in batches(sorted(set(numbers))):
-        _settle(connection, some_items, now)
+        rows = connection.execute(_LOCK, {"items": some_items}).all()
+        answers: defaultdict[int, list[Any]] = defaultdict(list)
+        for row in connection.execute(_ANSWERS, {"items": some_items, "never": never}):
+            answers[row.item].append(row)
+        leases = {item: count for item, count in connection.execute(_LEASES, {"items": some_items})}  # noqa: C416 - rows, not pairs
+        changed_ratings, changed_items, entries = [], [], []
+        for item in rows:
+            # Counted answers keep counting within the quota; the remaining quota goes to the oldest of the others.
+            allowed = [answer for answer in answers[item.id] if not answer.excluded and item.role == "item"]
+            by_right = sorted(allowed, key=lambda answer: (not answer.counted, answer.id))
+            counts = {answer.rater for answer in by_right[: item.wanted]}
+            for answer in answers[item.id]:
+                if answer.counted == (answer.rater in counts):
+                    continue
+                counted = not answer.counted
+                changed_ratings.append({"of_item": item.id, "of_rater": answer.rater, "now_counted": counted})
+                entry = {"at": now, "kind": "counted" if counted else "uncounted", "rater": answer.rater}
+                entries.append({**entry, "item": item.id, "counted": counted})
+            load = len(counts) + leases.get(item.id, 0) if item.role == "item" else 0
+            changed_items.append({"of_item": item.id, "now_counted": len(counts), "now_load": load})
+        if changed_ratings:
+            connection.execute(_SET_RATING, changed_ratings)
+            add_entries(connection, entries)
+        connection.execute(_SET_ITEM, changed_items)
 
 
 def lock_items(connection: Connection, numbers: Iterable[int]) -> None:
     """Lock items until the transaction ends."""
     for some_items in batches(sorted(set(numbers))):
         connection.execute(_LOCK, {"items": some_items}).all()
-
-
-def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
-    rows = connection.execute(_LOCK, {"items": numbers}).all()
-    answers: defaultdict[int, list[Any]] = defaultdict(list)
-    never = "" if get_meta(connection, MODELS_COUNT) == "true" else MODEL
-    for row in connection.execute(_ANSWERS, {"items": numbers, "never": never}):
-        answers[row.item].append(row)
-    leases = {item: count for item, count in connection.execute(_LEASES, {"items": numbers})}  # noqa: C416 - rows, not pairs
-    changed_ratings, changed_items, entries = [], [], []
-    for item in rows:
-        # Counted answers keep counting within the quota; the remaining quota goes to the oldest of the others.
-        allowed = [answer for answer in answers[item.id] if not answer.excluded and item.role == "item"]
-        by_right = sorted(allowed, key=lambda answer: (not answer.counted, answer.id))
-        counts = {answer.rater for answer in by_right[: item.wanted]}
-        for answer in answers[item.id]:
-            if answer.counted == (answer.rater in counts):
-                continue
-            counted = not answer.counted
-            changed_ratings.append({"of_item": item.id, "of_rater": answer.rater, "now_counted": counted})
-            entries.append(
-                {
-                    "at": now,
-                    "kind": "counted" if counted else "uncounted",
-                    "rater": answer.rater,
-                    "item": item.id,
-                    "counted": counted,
-                }
-            )
-        load = len(counts) + leases.get(item.id, 0) if item.role == "item" else 0
-        changed_items.append({"of_item": item.id, "now_counted": len(counts), "now_load": load})
-    if changed_ratings:
-        connection.execute(_SET_RATING, changed_ratings)
-        add_entries(connection, entries)
-    connection.execute(_SET_ITEM, changed_items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,29 +133,18 @@ def take_answers(
     touched = sorted({answer.item for answer in answers})
     _count_tasks(connection, answers)
     lock_items(connection, touched)
-    connection.execute(
-        assignments.insert(),
-        [
-            {
-                "item": answer.item,
-                "rater": answer.rater,
-                "state": "unable" if answer.scores is None else "answered",
-                "flipped": answer.flipped,
-                "turn": 0,
-                "lease_until": answer.answered_at,
-                "shown_at": answer.answered_at,
-            }
-            for answer in answers
-        ],
-    )
-    given, entries = [], []
+    tasks, given, entries = [], [], []
     for answer in answers:
-        names = ("item", "rater", "answered_at", "milliseconds", "client_milliseconds")
-        common = {**{name: getattr(answer, name) for name in names}, "counted": False}
+        whose = {"item": answer.item, "rater": answer.rater}
+        state, scores = ("unable", None) if answer.scores is None else ("answered", json.dumps(answer.scores))
+        times = dict.fromkeys(("lease_until", "shown_at"), answer.answered_at)
+        tasks.append({**whose, "state": state, "flipped": answer.flipped, "turn": 0, **times})
+        names = ("answered_at", "milliseconds", "client_milliseconds")
+        common = {**whose, **{name: getattr(answer, name) for name in names}, "counted": False}
         given += rating_rows(answer.scores or (), questions, common)
-        scores = None if answer.scores is None else json.dumps(answer.scores)
         noted = {"at": now, "kind": kind, "scores": scores, "flipped": answer.flipped, "note": answer.note or source}
         entries.append(common | noted)
+    connection.execute(assignments.insert(), tasks)
     if given:
         connection.execute(ratings.insert(), given)
     add_entries(connection, entries)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection, Row, Table, select
 
@@ -16,7 +15,7 @@ from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items,
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from trubleu.rating.store.database import Store
     from trubleu.rating.study import Study
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _NEEDED = {"schema", "study", "kind", "identity", "state", "raters", QUESTIONS, ITEMS, TIP}
 
 
-@dataclass(slots=True)
 class Rebuilt:
     """The state reconstructed from a log.
 
@@ -43,13 +41,12 @@ class Rebuilt:
         Answers to pairs that were shown in reverse order.
     """
 
-    scores: dict[tuple[int, int], tuple[tuple[int | None, ...], int, int | None, int | None]] = field(
-        default_factory=dict
-    )
-    counted: set[tuple[int, int]] = field(default_factory=set)
-    unable: set[tuple[int, int]] = field(default_factory=set)
-    excluded: set[int] = field(default_factory=set)
-    flipped: set[tuple[int, int]] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.scores: dict[tuple[int, int], tuple[tuple[int | None, ...], int, int | None, int | None]] = {}
+        self.counted: set[tuple[int, int]] = set()
+        self.unable: set[tuple[int, int]] = set()
+        self.excluded: set[int] = set()
+        self.flipped: set[tuple[int, int]] = set()
 
 
 def rebuild(log: Iterable[LogRow]) -> Rebuilt:
@@ -118,12 +115,9 @@ def check(connection: Connection, store: Store) -> None:
     StoreError
         With the first fault.
     """
-    fault = next(faults(connection, store), None)
-    if fault is not None:
-        raise StoreError(
-            f"{store.name} is damaged or was changed from outside: {fault}; trubleu rate audit lists all faults, "
-            "restore the study from a backup"
-        )
+    for fault in faults(connection, store):
+        remedy = "trubleu rate audit lists all faults, restore the study from a backup"
+        raise StoreError(f"{store.name} is damaged or was changed from outside: {fault}; {remedy}")
 
 
 def faults(connection: Connection, store: Store) -> Iterator[str]:
@@ -168,11 +162,13 @@ def _settings(rows: Mapping[str, Row[Any]], secret: str) -> Iterator[str]:
     yield from (f"the setting {key!r} is not there" for key in sorted(_NEEDED - rows.keys()))
 
 
-def _log(
-    connection: Connection, store: Store
-) -> tuple[Rebuilt, dict[tuple[str, int | None], str | None], Sequence[str]]:
+Tips: TypeAlias = dict[tuple[str, int | None], str | None]
+"""The last hash of each chain of the log."""
+
+
+def _log(connection: Connection, store: Store) -> tuple[Rebuilt, Tips, Sequence[str]]:
     """Read the log once: the reconstructed state, the last hash of each chain, and the faults."""
-    tips: dict[tuple[str, int | None], str | None] = {}
+    tips: Tips = {}
     faults: list[str] = []
 
     def rows() -> Iterator[LogRow]:
@@ -192,12 +188,7 @@ def _log(
 
 
 def _rows(
-    connection: Connection,
-    store: Store,
-    table: Table,
-    kind: str,
-    columns: tuple[str, ...],
-    tips: dict[tuple[str, int | None], str | None],
+    connection: Connection, store: Store, table: Table, kind: str, columns: tuple[str, ...], tips: Tips
 ) -> Iterator[str]:
     """Verify the hashes of items or raters, and that their log chains end with the recorded hash."""
     there = set()
@@ -211,72 +202,76 @@ def _rows(
         yield f"the log has entries about {kind} {number}, which is not there"
 
 
-def _ratings(connection: Connection, state: Rebuilt, questions: int) -> Iterable[str]:
-    found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
-    for row in connection.execute(select(ratings).order_by(ratings.c.part, ratings.c.question)):
-        found[row.item, row.rater].append(row)
-    for pair in sorted(found.keys() | state.scores.keys()):
-        rows = found.get(pair, [])
-        times = {(row.answered_at, row.milliseconds, row.client_milliseconds) for row in rows}
-        stored = (tuple(row.score for row in rows), *(each for time in times for each in time)) if rows else None
-        said = state.scores.get(pair)
-        order = [divmod(at, questions) for at in range(len(rows))]
-        if stored != said or [(row.part, row.question) for row in rows] != order:
-            yield f"the rating of item {pair[0]} by rater {pair[1]} is {stored}, but the log has {said}"
-        if {bool(row.counted) for row in rows} - {pair in state.counted}:
-            yield f"the rating of item {pair[0]} by rater {pair[1]} counts in one of table and log only"
+Pair: TypeAlias = tuple[int, ...]
+"""What a row is about: an item and a rater, or one of them."""
+
+
+def _compare(
+    what: str, found: Mapping[Pair, object], keys: Iterable[Pair], right: Callable[[Pair], object]
+) -> Iterator[str]:
+    """Yield what differs between a table and what follows from the log; ``what`` names a row."""
+    for key in sorted({*found, *keys}):
+        if found.get(key) != (wanted := right(key)):
+            yield f"{what.format(*key)} is {found.get(key)}, but by the log {wanted}"
+
+
+def _ratings(connection: Connection, state: Rebuilt, questions: int) -> Iterator[str]:
+    found: defaultdict[Pair, list[tuple[Any, ...]]] = defaultdict(list)
+    times = ("answered_at", "milliseconds", "client_milliseconds")
+    names = ("item", "rater", "part", "question", "score", "counted", *times)
+    columns = select(*(ratings.c[name] for name in names)).order_by(ratings.c.part, ratings.c.question)
+    for item, rater, *values in connection.execute(columns):
+        found[item, rater].append(tuple(values))
+
+    def right(pair: Any) -> object:
+        scores, *times = state.scores.get(pair, ((),))
+        made = [(*divmod(at, questions), score, pair in state.counted, *times) for at, score in enumerate(scores)]
+        return made or None
+
+    yield from _compare("the rating of item {} by rater {}", found, state.scores, right)
     yield from (f"the log counts a rating of item {item} that is not there" for item, _ in state.counted - found.keys())
 
 
-def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted: int, number: int) -> Iterable[str]:
+def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted: int, number: int) -> Iterator[str]:
     """Verify the counters of items; the answers of some raters never count."""
     counted = Counter(item for item, _ in state.counted)
-    allowed = Counter(item for item, rater in state.scores if rater not in state.excluded | never)
-    leased = Counter(
-        row.item for row in connection.execute(select(assignments.c.item).where(assignments.c.state == "leased"))
-    )
+    never = state.excluded | never
+    allowed = Counter(item for item, rater in state.scores if rater not in never)
+    leased = Counter(connection.execute(select(assignments.c.item).where(assignments.c.state == "leased")).scalars())
     rows = connection.execute(select(items.c.id, items.c.role, items.c.wanted, items.c.counted, items.c.load)).all()
     if len(rows) != number:
         yield f"there are {len(rows)} items; right is {number}"
+    found: dict[Pair, object] = {(row.id,): (row.wanted, row.counted, counted[row.id], row.load) for row in rows}
+    right: dict[Pair, object] = {}
     for row in rows:
-        if row.wanted != (wanted if row.role == "item" else 0):
-            yield f"item {row.id} is to have {row.wanted} ratings; right is {wanted}"
-        right = min(row.wanted, allowed[row.id]) if row.role == "item" else 0
-        load = right + leased[row.id] if row.role == "item" else 0
-        if not row.counted == counted[row.id] == right:
-            yield f"item {row.id} has {row.counted} counted ratings, the log {counted[row.id]}; right is {right}"
-        if row.load != load:
-            yield f"item {row.id} has a load of {row.load}; right is {load}"
+        quota = wanted if row.role == "item" else 0
+        count = min(quota, allowed[row.id])
+        right[(row.id,)] = (quota, count, count, count + leased[row.id] if row.role == "item" else 0)
+    yield from _compare("item {} (ratings wanted, counted, counted in the log, and load)", found, right, right.get)
 
 
-def _assignments(connection: Connection, state: Rebuilt) -> Iterable[str]:
+def _assignments(connection: Connection, state: Rebuilt) -> Iterator[str]:
     said = dict.fromkeys(state.scores, "answered") | dict.fromkeys(state.unable, "unable")
-    found: dict[tuple[int, int], str] = {}
+    found: dict[Pair, object] = {}
     columns = (assignments.c.item, assignments.c.rater, assignments.c.state, assignments.c.flipped)
     for row in connection.execute(select(*columns)):
-        if row.state in {"answered", "unable"}:
-            found[row.item, row.rater] = row.state
-            if row.flipped != ((row.item, row.rater) in state.flipped):
-                yield f"the task of item {row.item} for rater {row.rater} is turned round in one of table and log only"
-        elif row.state not in {"leased", "expired"}:
-            yield f"the task of item {row.item} for rater {row.rater} is {row.state!r}, which it cannot be"
-    for item, rater in sorted(said.keys() | found.keys()):
-        pair = (item, rater)
-        if said.get(pair) != found.get(pair):
-            yield f"the task of item {item} for rater {rater} is {found.get(pair)}, but the log says {said.get(pair)}"
+        if row.state not in {"leased", "expired"}:
+            found[row.item, row.rater] = (row.state, row.flipped)
+
+    def right(pair: Any) -> object:
+        return (said[pair], pair in state.flipped) if pair in said else None
+
+    yield from _compare("the task of item {} for rater {} (state, whether turned round)", found, said, right)
 
 
-def _raters(connection: Connection, state: Rebuilt) -> Iterable[str]:
+def _raters(connection: Connection, state: Rebuilt) -> Iterator[str]:
     roles = {row.id: row.role for row in connection.execute(select(items.c.id, items.c.role))}
     tasks = [*state.scores, *state.unable]
     practice = {row.id for row in connection.execute(select(items.c.id).where(items.c.key.startswith("practice:")))}
     answered = Counter(rater for item, rater in tasks if item not in practice)
     rated = Counter(rater for item, rater in state.scores if roles[item] == "item")
-    there = connection.execute(select(raters)).all()
-    for rater in sorted({rater for _, rater in tasks} - {row.id for row in there}):
-        yield f"the log has answers of rater {rater}, who is not there"
-    for row in there:
-        if (row.answered, row.rated) != (answered[row.id], rated[row.id]):
-            yield f"rater {row.id} has answered {row.answered} tasks; right is {answered[row.id]}"
-        if row.excluded != (row.id in state.excluded):
-            yield f"rater {row.id} is excluded in one of table and log only"
+    rows = connection.execute(select(raters)).all()
+    everybody = {row.id for row in rows} | {rater for _, rater in tasks}
+    found: dict[Pair, object] = {(row.id,): (row.answered, row.rated, row.excluded) for row in rows}
+    right: dict[Pair, object] = {(who,): (answered[who], rated[who], who in state.excluded) for who in everybody}
+    yield from _compare("rater {} (answered, rated, excluded)", found, right, right.get)

@@ -14,16 +14,15 @@ from sqlalchemy import Connection, Row, select
 from trubleu.errors import TrubleuWarning, UsageError, some
 from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
 from trubleu.rating.config import StudyConfig, question_key
-from trubleu.rating.create import fix_questions, found
 from trubleu.rating.raters import CARRIED, adopt, note, pseudonym, remember
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
 from trubleu.rating.store.queries import stored_items
 from trubleu.rating.store.schema import assignments, raters, ratings
-from trubleu.rating.study import Study
+from trubleu.rating.study import Study, fix_questions, found
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from trubleu.files.paths import PathLike
     from trubleu.rating.items import Item
@@ -123,16 +122,12 @@ def create_and_carry(
 
 
 def _check_questions(folder: PathLike, config: StudyConfig, other: Study) -> None:
+    only = "ratings can be carried over only between studies"
     if config.kind != other.config.kind:
-        raise UsageError(
-            f"{other.folder} is a study of kind {other.config.kind}, and {folder} of kind {config.kind}; "
-            "ratings can be carried over only between studies of one kind"
-        )
+        kinds = f"is a study of kind {other.config.kind}, and {folder} of kind {config.kind}"
+        raise UsageError(f"{other.folder} {kinds}; {only} of one kind")
     if question_key(config) != question_key(other.config):
-        raise UsageError(
-            f"{other.folder} does not ask the questions of {folder}, with the same names and points; "
-            "ratings can be carried over only between studies that do"
-        )
+        raise UsageError(f"{other.folder} does not ask what {folder} does; {only} with the same names and points")
 
 
 def _told(other: Study, carried: Carried, reason: str) -> Carried:
@@ -172,17 +167,11 @@ def _copy(
     for row in sorted((row for row in done if row.item in same), key=rank):
         mine, order = same[row.item]
         scores = given.get((row.item, row.rater), [])
-        answers.append(
-            TakenAnswer(
-                mine,
-                people[row.rater],
-                arranged(tuple(rating.score for rating in scores) or None, order),
-                row.flipped != (order == (1, 0)),
-                scores[0].answered_at if scores else row.shown_at,
-                scores[0].milliseconds if scores else None,
-                scores[0].client_milliseconds if scores else None,
-            )
-        )
+        given_scores = arranged(tuple(rating.score for rating in scores), order) or None
+        flipped = row.flipped != (order == (1, 0))
+        names = ("answered_at", "milliseconds", "client_milliseconds")
+        times = [getattr(scores[0], name) for name in names] if scores else [row.shown_at, None, None]
+        answers.append(TakenAnswer(mine, people[row.rater], given_scores, flipped, *times))
     questions = len(config.questions)
     take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
     counted = number_counted(connection, answers)
@@ -211,26 +200,23 @@ def _same_items(
         if item.key in numbers and here[numbers[item.key]].same_texts(item):
             same[number] = (numbers[item.key], tuple(range(len(item.texts))))
     taken = {mine for mine, _ in same.values()}
-    mine_by_look: defaultdict[object, list[tuple[int, Item]]] = defaultdict(list)
-    for mine, own in here.items():
-        if mine not in taken:
-            mine_by_look[_look(own)].append((mine, own))
-    theirs_by_look: defaultdict[object, list[int]] = defaultdict(list)
-    for number, item in there.items():
-        if number not in same:
-            theirs_by_look[_look(item)].append(number)
-    for look, alike in theirs_by_look.items():
-        found = mine_by_look.get(look, [])
-        if len(found) == len(alike) == 1:
-            ((mine, own),) = found
-            same[alike[0]] = (mine, _order(own, there[alike[0]]))
+    ours, theirs = _by_look(here, taken), _by_look(there, same)
+    for look, alike in theirs.items():
+        if len(alike) == len(ours.get(look, ())) == 1:
+            (number,), (mine,) = alike, ours[look]
+            same[number] = (mine, _order(here[mine], there[number]))
     changed = [item.key for number, item in there.items() if item.key in numbers and number not in same]
     return same, tuple(changed)
 
 
-def _look(item: Item) -> object:
-    """Return what identifies an item across files: its segment and visible content."""
-    return item.segment or item.key.partition("#")[0], tuple(sorted(item.texts)), item.context, item.message
+def _by_look(items: Mapping[int, Item], without: Container[int]) -> dict[object, list[int]]:
+    """Return the numbers of items by what identifies them across files: their segment and visible content."""
+    found: defaultdict[object, list[int]] = defaultdict(list)
+    for number, item in items.items():
+        if number not in without:
+            segment = item.segment or item.key.partition("#")[0]
+            found[segment, tuple(sorted(item.texts)), item.context, item.message].append(number)
+    return found
 
 
 def _order(own: Item, other: Item) -> tuple[int, ...]:

@@ -13,34 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    GetPydanticSchema,
-    Tag,
-    model_validator,
-)
+import pydantic
 
 from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
-from trubleu.files.lines import iterate_lines, open_bytes
+from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.rating import yaml_file
 from trubleu.rating.items import POINTS, Item, Role, unstorable
-from trubleu.rating.yaml_file import (
-    Document,
-    FieldPath,
-    SettingError,
-    Settings,
-    Stripped,
-    Text,
-    found,
-    must,
-    read_yaml,
-    settings_text,
-    within,
-)
+from trubleu.rating.yaml_file import Document, FieldPath, SettingError, Settings, Stripped, Text, found, must, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,12 +65,10 @@ def check_url(url: str) -> str:
     'https://rate.example.org/chat'
     >>> check_url("rate.example.org")
     Traceback (most recent call last):
-    trubleu.errors.UsageError: --url rate.example.org is not an address of pages; write https://HOST or https://HOST/PATH
+    trubleu.errors.UsageError: --url rate.example.org is not an address of pages; write https://HOST/PATH
     """
     if not is_address(url) or "?" in url or "#" in url or "@" in url:
-        raise UsageError(
-            f"--url {without_secrets(url)} is not an address of pages; write https://HOST or https://HOST/PATH"
-        )
+        raise UsageError(f"--url {without_secrets(url)} is not an address of pages; write https://HOST/PATH")
     return url.rstrip("/")
 
 
@@ -151,7 +129,7 @@ class Question(Settings):
     ['1 – not at all', '2', '7 – completely']
     """
 
-    text: Annotated[Text, Field(alias="question")] = ""
+    text: Annotated[Text, pydantic.Field(alias="question")] = ""
     labels: tuple[Text, ...] = tuple(_TEXTS["labels"])
     name: Annotated[
         Stripped,
@@ -168,24 +146,19 @@ class Question(Settings):
         if not self.points:
             object.__setattr__(self, "points", len(self.labels) or POINTS)
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _unlabelled(cls, data: dict[str, Any]) -> dict[str, Any]:
         if data.get("labels") == [] and "points" not in data:
-            raise SettingError(
-                "must be texts from worst to best; for a scale without labels, give its points", "labels"
-            )
+            raise SettingError("must be texts from worst to best; to have no labels, give points", "labels")
         return {"labels": []} | data if "points" in data else data
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check(self) -> Question:
         number = len(self.labels)
         if number not in (0, FEWEST_POINTS, self.points) or not FEWEST_POINTS <= self.points <= MOST_POINTS:
-            raise SettingError(
-                f"must be {FEWEST_POINTS} to {MOST_POINTS} texts from worst to best, not {number}; with points, as "
-                f"many as these, {FEWEST_POINTS} for the worst and the best, or none",
-                "labels",
-            )
+            wanted = f"{FEWEST_POINTS} to {MOST_POINTS} texts from worst to best, not {number}"
+            raise SettingError(f"must be {wanted}; with points, as many as these, {FEWEST_POINTS} or none", "labels")
         if len(set(self.labels)) != number:
             raise SettingError("must be different texts", "labels")
         return self
@@ -209,35 +182,6 @@ class Slot(NamedTuple):
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What an answer consists of: a score for each question about each text.
-
-    Examples
-    --------
-    >>> Asked(2, (Question(),)).fields, Asked(1, (Question(name="a"), Question(name="b"))).fields
-    (('score_1', 'score_2'), ('score_1_1', 'score_1_2'))
-    """
-
-    parts: int
-    questions: tuple[Question, ...]
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """What forms call the scores, text by text."""
-        return tuple(slot.name for slot in self.slots)
-
-    @property
-    def slots(self) -> tuple[Slot, ...]:
-        """The scores of an answer, text by text."""
-        several = len(self.questions) > 1
-        return tuple(
-            Slot(f"score_{part + 1}_{at}" if several else f"score_{part + 1}", part, question)
-            for part in range(self.parts)
-            for at, question in enumerate(self.questions, 1)
-        )
-
-
 Consequence = Literal["exclude", "stop", "flag"]
 
 
@@ -247,31 +191,24 @@ class GoldRule(Settings):
 
     Attributes
     ----------
+    then
+        ``exclude``: the ratings no longer count and are asked of others; ``stop``: there are no more tasks, and what
+        was rated counts; in both cases there is no completion code. ``flag``: the lead is told.
     at_least
         How many gold items somebody must have answered before anything follows.
     share
         Of those, how many must be right, from 0 to 1.
-    then
-        ``exclude``: the ratings no longer count and are asked of others; ``stop``: there are no more tasks, and what
-        was rated counts; in both cases there is no completion code. ``flag``: the lead is told.
 
     Examples
     --------
-    >>> rule = GoldRule(5, 0.7, "exclude")
+    >>> rule = GoldRule("exclude", at_least=5, share=0.7)
     >>> rule.is_broken(3, 5), rule.is_broken(4, 5), rule.is_broken(0, 4)
     (True, False, False)
     """
 
+    then: Consequence
     at_least: Annotated[int, within(1, 10_000)] = 5
     share: Annotated[float, within(0.01, 1.0)] = 0.7
-    then: Consequence = "exclude"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if "then" not in data:
-            raise ValueError("has no then; write exclude, stop or flag")
-        return data
 
     def is_broken(self, right: int, total: int) -> bool:
         """Return whether so many right ones of so many are too few."""
@@ -282,26 +219,22 @@ class GoldRule(Settings):
         return f"{right} of {total} gold items right, below {100 * self.share:g} %"
 
 
-def _read_as(model: Any) -> GetPydanticSchema:
+def _read_as(model: Any) -> pydantic.GetPydanticSchema:
     """Say that a field is read as something else, of which it is made once the questions are known."""
-    return GetPydanticSchema(lambda _, handler: handler(model))
+    return pydantic.GetPydanticSchema(lambda _, handler: handler(model))
 
 
 @dataclass(frozen=True, slots=True)
-class _GoldExample(Settings):
-    """A gold item as people write it; `_item` makes an `Item` of it."""
+class _Example(Settings):
+    """A gold or practice item as people write it; `_add` makes an `Item` of it."""
 
     context: tuple[str, ...] = ()
     message: str | None = None
     response: str | None = None
     responses: tuple[str, ...] | None = None
     accepted: Any = None
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _PracticeExample(_GoldExample):
     feedback: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +255,7 @@ class Gold(Settings):
 
     share: Annotated[float, within(0.0, 0.9)] = 0.1
     """How many of a rater's tasks they are, from 0 to 0.9; each is used once a rater at most."""
-    items: Annotated[tuple[Item, ...], _read_as(tuple[_GoldExample, ...])] = ()
+    items: Annotated[tuple[Item, ...], _read_as(tuple[_Example, ...])] = ()
     file: Text | None = None
     rule: GoldRule | None = None
     """What follows if somebody gets too many wrong: exclude (others rate instead), stop (no more tasks) or flag (you
@@ -386,25 +319,24 @@ class Entry(Settings):
         must("have at least 8 characters, so nobody can guess it", lambda code: len(code) >= 8),
     ] = None
     prolific: Annotated[
-        Annotated[Prolific, Tag("signed")]
-        | Annotated[bool, Tag("any")]
-        | Annotated[Literal["unverified"], Tag("word")],
-        Discriminator(lambda value: {"unverified": "word"}.get(str(value), "signed" if type(value) is dict else "any")),
+        Annotated[Prolific, pydantic.Tag("signed")]
+        | Annotated[bool, pydantic.Tag("any")]
+        | Annotated[Literal["unverified"], pydantic.Tag("word")],
+        pydantic.Discriminator(
+            lambda value: {"unverified": "word"}.get(str(value), "signed" if type(value) is dict else "any")
+        ),
     ] = False
     """false; with tokens that Prolific signs, {verify: KEYS, study: ID}; or unverified: any id in the address.
     KEYS: https://api.prolific.com/.well-known/study/jwks.json"""
     mturk: bool = False
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check(self) -> Entry:
         if self == Entry(links=False):
             raise ValueError("lets nobody in; set links or mturk to true, or give a code or prolific")
         if self.prolific is True:
-            raise SettingError(
-                "would take every made-up id for somebody from Prolific, completion code included; write "
-                f"{{verify: {PROLIFIC_KEYS}}} to verify them, or unverified",
-                "prolific",
-            )
+            remedy = f"write {{verify: {PROLIFIC_KEYS}}}, or unverified"
+            raise SettingError(f"would take every made-up id for somebody from Prolific; {remedy}", "prolific")
         return self
 
 
@@ -436,9 +368,7 @@ def _questions(questions: tuple[Question, ...]) -> tuple[Question, ...]:
             if not value:
                 raise SettingError(f"has no {field_}; add it", at)
         if question.name in names[:at]:
-            raise SettingError(
-                f"is {shown(question.name)}, as another question is called; choose another one", at, "name"
-            )
+            raise SettingError(f"is {shown(question.name)}, as of another question; choose another one", at, "name")
     return questions
 
 
@@ -477,9 +407,9 @@ class StudyConfig(Settings):
     """Whether ratings by models (trubleu rate model) count towards raters; otherwise only people's do."""
     questions: Annotated[
         tuple[Question, ...],
-        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
-        AfterValidator(_questions),
-        Field(validation_alias=AliasChoices("questions", "scale")),
+        pydantic.BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+        pydantic.AfterValidator(_questions),
+        pydantic.Field(validation_alias=pydantic.AliasChoices("questions", "scale")),
     ] = (Question(),)
     """The question, and its answers from worst to best: 2 to 11 labels. With points: 7, only the worst and the best
     need one, or none. For several questions write questions: instead of scale:, a list of
@@ -503,7 +433,7 @@ class StudyConfig(Settings):
         ),
     ] = tuple(_TEXTS["reasons"])
     """Why they may say that they cannot judge; another reason can always be written."""
-    practice: Annotated[tuple[Item, ...], _read_as(tuple[_PracticeExample, ...])] = ()
+    practice: Annotated[tuple[Item, ...], _read_as(tuple[_Example, ...])] = ()
     """Tasks before the start, with feedback after the answer, such as
     - {message: "how are you?", response: "fine!", accepted: [4, 5], feedback: "This fits **well**."}
     - {message: "how are you?", responses: ["fine!", "a blue one"], accepted: [[4, 5], [1, 2]]}"""
@@ -549,7 +479,7 @@ class StudyConfig(Settings):
         if not self.instructions:
             object.__setattr__(self, "instructions", _TEXTS[self.kind]["instructions"])
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _fits(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Refuse what does not fit the kind of study, or is said twice."""
@@ -567,14 +497,12 @@ class StudyConfig(Settings):
                 raise SettingError("does not fit kind: ranking; leave it out", "scale", name)
         return data
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check(self) -> StudyConfig:
         known = (MEAN, *(question.name for question in self.questions if question.name))
         if self.weights not in known:
-            raise SettingError(
-                f"must be {MEAN} or the name of a question, not {shown(self.weights)}; {nearest(self.weights, known)}",
-                "weights",
-            )
+            given = f"{shown(self.weights)}; {nearest(self.weights, known)}"
+            raise SettingError(f"must be {MEAN} or the name of a question, not {given}", "weights")
         return self
 
     @property
@@ -583,9 +511,20 @@ class StudyConfig(Settings):
         return {"response": 1, "pair": 2, "ranking": self.outputs}[self.kind]
 
     @property
-    def asked(self) -> Asked:
-        """What an answer consists of."""
-        return Asked(self.parts, self.questions)
+    def slots(self) -> tuple[Slot, ...]:
+        """What an answer consists of: a score for each question about each text, text by text.
+
+        Examples
+        --------
+        >>> [slot.name for slot in StudyConfig("T", "pair").slots]
+        ['score_1', 'score_2']
+        """
+        several = len(self.questions) > 1
+        return tuple(
+            Slot(f"score_{part + 1}_{at}" if several else f"score_{part + 1}", part, question)
+            for part in range(self.parts)
+            for at, question in enumerate(self.questions, 1)
+        )
 
     @property
     def examples(self) -> tuple[Item, ...]:
@@ -619,14 +558,7 @@ def read_config(path: PathLike) -> StudyConfig:
     >>> read_config(path).raters
     3
     """
-    with open_bytes(path) as stream:
-        data = stream.read(4_000_001)  # beyond what `read_yaml` takes in any encoding
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{line}: this is not valid UTF-8; convert the file to UTF-8") from error
-    return parse_config(text, str(path), Path(path).parent)
+    return parse_config("\n".join([*read_text_lines(path), ""]), str(path), Path(path).parent)
 
 
 def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None) -> StudyConfig:
@@ -647,7 +579,7 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
     Traceback (most recent call last):
     trubleu.errors.DataError: study.yaml:3: instruction is not a setting; did you mean instructions?
     """
-    document = read_yaml(text, name)
+    document = yaml_file.read_yaml(text, name)
     with document.mistakes():
         config = document.read(StudyConfig)
         return _with_items(config, folder or Path())
@@ -655,13 +587,13 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
 
 def _with_items(config: StudyConfig, folder: Path) -> StudyConfig:
     """Make items of the examples in settings that were read."""
-    asked, gold, rule = config.asked, config.gold, config.gold.rule
-    practice = _items(config.practice, asked, "practice", ("practice",))
-    items = _items(gold.items, asked, "gold", ("gold", "items"))
+    gold, rule = config.gold, config.gold.rule
+    practice = _items(config.practice, config, "practice", ("practice",))
+    items = _items(gold.items, config, "gold", ("gold", "items"))
     if gold.file is not None:
         if items:
             raise SettingError("and gold.items are both given; keep one of them", "gold", "file")
-        items = read_gold(folder / gold.file, asked)
+        items = read_gold(folder / gold.file, config)
     if rule is not None and len(items) < rule.at_least:
         problem = f"begins after {rule.at_least} gold items, but there are {len(items)}, each used once a rater"
         raise SettingError(f"{problem}; add some, or lower at_least", "gold", "rule")
@@ -670,73 +602,69 @@ def _with_items(config: StudyConfig, folder: Path) -> StudyConfig:
     return replace(config, practice=practice, gold=replace(gold, items=items))
 
 
-def read_gold(path: Path, asked: Asked) -> tuple[Item, ...]:
+def read_gold(path: Path, config: StudyConfig) -> tuple[Item, ...]:
     """Read gold items from a file of JSON lines."""
     items: dict[str, Item] = {}
     for place, record in parse_objects(iterate_lines(path), str(path)):
         file, _, line = place.rpartition(":")
         document = Document(file, record, {(): int(line)}, "the gold item")
         with document.mistakes():
-            _add(items, document.read(_GoldExample), asked, "gold", ())
+            _add(items, document.read(_Example), config, "gold", ())
     if not items:
         raise DataError(f"{path} has no gold items; add some or leave gold.file out")
     return tuple(items.values())
 
 
-def _items(examples: Iterable[Any], asked: Asked, role: Role, path: FieldPath) -> tuple[Item, ...]:
+def _items(examples: Iterable[Any], config: StudyConfig, role: Role, path: FieldPath) -> tuple[Item, ...]:
     items: dict[str, Item] = {}
     for at, given in enumerate(examples):
-        _add(items, given, asked, role, (*path, at))
+        _add(items, given, config, role, (*path, at))
     return tuple(items.values())
 
 
-def _add(items: dict[str, Item], given: _GoldExample, asked: Asked, role: Role, path: FieldPath) -> None:
+def _add(items: dict[str, Item], given: _Example, config: StudyConfig, role: Role, path: FieldPath) -> None:
     """Make an item of what people wrote."""
-    wanted, other = ("responses", "response") if asked.parts > 1 else ("response", "responses")
+    wanted, other = ("responses", "response") if config.parts > 1 else ("response", "responses")
     if getattr(given, other) is not None:
         raise SettingError(f"does not fit the kind of study; write {wanted}", *path, other)
     for required in (wanted, "accepted") if role == "gold" else (wanted,):
         if getattr(given, required) is None:
             raise SettingError(f"has no {required}; add it", *path)
     texts = given.responses if given.responses is not None else (given.response or "",)
-    if len(texts) != asked.parts:
-        raise SettingError(f"must be {asked.parts} texts, not {len(texts)}", *path, wanted)
-    accepted = None if given.accepted is None else _accepted(given.accepted, asked, (*path, "accepted"))
-    feedback = given.feedback if isinstance(given, _PracticeExample) else ""
-    item = example(role, texts, given.context, given.message, accepted, feedback)
+    if len(texts) != config.parts:
+        raise SettingError(f"must be {config.parts} texts, not {len(texts)}", *path, wanted)
+    accepted = None if given.accepted is None else _accepted(given.accepted, config, (*path, "accepted"))
+    item = example(role, texts, given.context, given.message, accepted, given.feedback if role == "practice" else "")
     if item.key in items:
         raise SettingError("is there twice; remove one of them", *path)
     items[item.key] = item
 
 
-def _accepted(value: Any, asked: Asked, path: FieldPath) -> Ranges:
+def _accepted(value: Any, config: StudyConfig, path: FieldPath) -> Ranges:
     """Read the right scores: a range, or one for each question by name; for several texts, also a list of these."""
-    kind = dict if len(asked.questions) > 1 else list
-    if asked.parts > 1 and isinstance(value, list) and all(isinstance(each, kind) for each in value):
-        if len(value) != asked.parts:
-            raise SettingError(f"must be one for each of the {asked.parts} responses, such as {_sample(asked)}", *path)
-        return tuple(span for at, each in enumerate(value) for span in _ranges(each, asked, (*path, at)))
-    return _ranges(value, asked, path) * asked.parts
+    kind = dict if len(config.questions) > 1 else list
+    if config.parts > 1 and isinstance(value, list) and all(isinstance(each, kind) for each in value):
+        if len(value) != config.parts:
+            raise SettingError(f"must be one for each of {config.parts} responses, such as {_sample(config)}", *path)
+        return tuple(span for at, each in enumerate(value) for span in _ranges(each, config, (*path, at)))
+    return _ranges(value, config, path) * config.parts
 
 
-def _ranges(value: Any, asked: Asked, path: FieldPath) -> Ranges:
-    if len(asked.questions) == 1:
-        return (_range(value, asked.questions[0].points, path),)
-    names = [question.name for question in asked.questions]
+def _ranges(value: Any, config: StudyConfig, path: FieldPath) -> Ranges:
+    if len(config.questions) == 1:
+        return (_range(value, config.questions[0].points, path),)
+    names = [question.name for question in config.questions]
     if not isinstance(value, dict) or not value:
-        raise SettingError(f"must say which question each range is for, such as {_sample(asked)}", *path)
+        raise SettingError(f"must say which question each range is for, such as {_sample(config)}", *path)
     for name in value:
         if name not in names:
             raise SettingError(f"is not a setting; {nearest(name, names)}", *path, name)
-    return tuple(
-        _range(value[question.name], question.points, (*path, question.name))
-        if value.get(question.name) is not None
-        else None
-        for question in asked.questions
-    )
+    return tuple(_range(value.get(each.name), each.points, (*path, each.name)) for each in config.questions)
 
 
-def _range(value: Any, points: int, path: FieldPath) -> tuple[int, int]:
+def _range(value: Any, points: int, path: FieldPath) -> tuple[int, int] | None:
+    if value is None:
+        return None
     known = [str(score) for score in range(1, points + 1)]
     if isinstance(value, list) and len(value) == 2 and all(str(score) in known for score in value):
         low, high = map(int, value)
@@ -746,32 +674,25 @@ def _range(value: Any, points: int, path: FieldPath) -> tuple[int, int]:
     raise SettingError(f"must be the lowest and the highest score, from 1 to {points}, as [1, 2], not {written}", *path)
 
 
-def _sample(asked: Asked) -> str:
+def _sample(config: StudyConfig) -> str:
     """Return right scores as somebody would write them."""
-    one = "[1, 2]" if len(asked.questions) == 1 else f"{{{asked.questions[0].name}: [1, 2]}}"
-    return one if asked.parts == 1 else f"[{', '.join([one] * asked.parts)}]"
+    one = "[1, 2]" if len(config.questions) == 1 else f"{{{config.questions[0].name}: [1, 2]}}"
+    return one if config.parts == 1 else f"[{', '.join([one] * config.parts)}]"
 
 
 def crowd_warnings(config: StudyConfig) -> list[str]:
     """Return what the lead of a study that is open to crowds must know, in sentences."""
     entry, gold = config.entry, config.gold
     unverified = {"Prolific": entry.prolific == "unverified", "Mechanical Turk": entry.mturk}
-    found = [
-        f"ids from {name} are not verified: anybody can make one up, rate, and get to the end"
-        for name, there in unverified.items()
-        if there
-    ]
+    names = [name for name, there in unverified.items() if there]
+    found = [f"ids from {name} are not verified: anybody can make one up, rate, and get to the end" for name in names]
     if (entry.prolific or entry.mturk) and (gold.rule is None or gold.rule.then == "flag"):
-        found.append(
-            "raters who get gold items wrong reach the end like all others; gold.rule can exclude or stop them"
-        )
+        found.append("raters who get gold items wrong reach the end like others; gold.rule can exclude or stop them")
     elif gold.rule is not None and (most := config.most_ratings_per_rater) is not None:
-        expected = gold.beside(most)
-        if gold.rule.at_least > expected:
-            found.append(
-                f"gold.rule begins after {gold.rule.at_least} gold items, but with most_ratings_per_rater: {most} "
-                f"a rater gets about {float(expected):.0f}; raise gold.share or lower at_least"
-            )
+        least, expected = gold.rule.at_least, gold.beside(most)
+        if least > expected:
+            gets = f"with most_ratings_per_rater: {most} a rater gets about {float(expected):.0f}"
+            found.append(f"gold.rule begins after {least} gold items, but {gets}; raise gold.share or lower at_least")
     return found
 
 
@@ -804,53 +725,47 @@ def config_text(config: StudyConfig) -> str:
     True
     """
     made = asdict(config)
-    made["practice"] = [_record(item, config.asked) for item in config.practice]
-    made["gold"]["items"] = [_record(item, config.asked) for item in config.gold.items]
+    made["practice"] = [_record(item, config) for item in config.practice]
+    made["gold"]["items"] = [_record(item, config) for item in config.gold.items]
     del made["gold"]["file" if config.gold.file is None else "items"]
     made["questions"] = [_question_record(question, config.kind) for question in config.questions]
     (first, *_), left_out = made["questions"], set() if config.outputs else {"outputs"}
     if len(config.questions) == 1 and not {"name", "required"} & {*first}:
         made = {("scale" if name == "questions" else name): value for name, value in made.items()} | {"scale": first}
         left_out.add("weights")
-    return settings_text(StudyConfig, {name: value for name, value in made.items() if name not in left_out})
+    return yaml_file.settings_text(StudyConfig, {name: value for name, value in made.items() if name not in left_out})
 
 
 def _question_record(question: Question, kind: Kind) -> dict[str, Any]:
     graded = kind != "ranking"
-    made = {
-        "name": question.name or None,
-        "question": question.text,
-        "required": question.required if question.name or not question.required else None,
-        "points": question.points if graded and question.points != len(question.labels) else None,
-        "labels": question.labels if graded and question.labels else None,
-    }
-    return {name: value for name, value in made.items() if value is not None}
+    return _said(
+        name=question.name or None,
+        question=question.text,
+        required=question.required if question.name or not question.required else None,
+        points=question.points if graded and question.points != len(question.labels) else None,
+        labels=question.labels if graded and question.labels else None,
+    )
 
 
-def gold_lines(items: Iterable[Item], asked: Asked) -> str:
+def _said(**fields: object) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def gold_lines(config: StudyConfig) -> str:
     """Return gold items as the JSON lines that the settings can name."""
-    return "".join(json_line(_record(item, asked)) + "\n" for item in items)
+    return "".join(json_line(_record(item, config)) + "\n" for item in config.gold.items)
 
 
-def _record(item: Item, asked: Asked) -> dict[str, Any]:
-    accepted = None
-    if item.accepted is not None:
-        number = len(asked.questions)
-        ranges = [_written(item.accepted[at : at + number], asked) for at in range(0, len(item.accepted), number)]
-        accepted = ranges[0] if len(ranges) == 1 else ranges
-    record = {
-        "context": list(item.context) or None,
-        "message": item.message,
-        "response": item.texts[0] if len(item.texts) == 1 else None,
-        "responses": list(item.texts) if len(item.texts) > 1 else None,
-        "accepted": accepted,
-        "feedback": item.feedback or None,
-    }
-    return {name: value for name, value in record.items() if value is not None}
-
-
-def _written(ranges: Ranges, asked: Asked) -> object:
-    if len(asked.questions) == 1:
-        return list(ranges[0] or ())
-    named = zip(asked.questions, ranges, strict=True)
-    return {question.name: list(pair) for question, pair in named if pair is not None}
+def _record(item: Item, config: StudyConfig) -> dict[str, Any]:
+    questions, several = range(len(config.questions)), len(item.texts) > 1
+    spans = [[item.accepted_at(part, at) for at in questions] for part in range(len(item.texts))]
+    named = [{config.questions[at].name: list(span) for at, span in enumerate(each) if span} for each in spans]
+    accepted = named if len(questions) > 1 else [list(span or ()) for (span,) in spans]
+    return _said(
+        context=list(item.context) or None,
+        message=item.message,
+        response=None if several else item.texts[0],
+        responses=list(item.texts) if several else None,
+        accepted=None if item.accepted is None else accepted if several else accepted[0],
+        feedback=item.feedback or None,
+    )

@@ -7,7 +7,7 @@ import json
 import warnings
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import combinations, count, groupby
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from sqlalchemy import Connection, select
@@ -24,27 +24,18 @@ from trubleu.files.paths import Format, PathLike, format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 from trubleu.rating import raters as people
+from trubleu.rating import weights as weighting
 from trubleu.rating.items import POINTS, Item
-from trubleu.rating.raters import Rater, pseudonym
+from trubleu.rating.raters import Rater, is_of, parse_pseudonym, pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
-from trubleu.rating.weights import (
-    Text,
-    TextWeight,
-    WeightsFrom,
-    by_models_only,
-    find_model,
-    joint_weights,
-    model_values,
-    people_weights,
-    text_weight,
-)
+from trubleu.rating.weights import Text, TextWeight, WeightsFrom, by_models_only, text_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.rating.config import StudyConfig
+    from trubleu.rating.config import Kind, StudyConfig
     from trubleu.rating.store.queries import RatingRow
     from trubleu.rating.study import Study
     from trubleu.stats import Calibration
@@ -75,6 +66,11 @@ What: TypeAlias = Literal["references", "ratings", "rankings", "wide", "raw", "m
 
 WHATS: Final[tuple[What, ...]] = get_args(What)
 
+_KINDS: Final[dict[What, tuple[Kind, ...]]] = {
+    "references": ("response",), "ratings": ("response", "pair"), "rankings": ("ranking",)
+}  # fmt: skip
+"""The kinds of study that each fits; the others fit all."""
+
 FORMATS: Final[dict[What, tuple[Format, ...]]] = {
     "references": ("jsonl",),
     "ratings": ("csv", "tsv", "jsonl", "parquet"),
@@ -85,7 +81,7 @@ FORMATS: Final[dict[What, tuple[Format, ...]]] = {
 }
 """What each can be written as."""
 
-WEIGHTS_FROM: Final[tuple[WeightsFrom, ...]] = ("people", "joint", "model")
+WEIGHTS_FROM: Final[tuple[WeightsFrom, ...]] = get_args(WeightsFrom)
 
 _LOG: Final = (
     "id", "at", "kind", "rater", "item", "scores", "counted", "milliseconds", "client_milliseconds", "answered_at",
@@ -183,7 +179,10 @@ def export_study(
     """
     if what not in WHATS:
         raise UsageError(f"there is no export of {what!r}; {nearest(str(what), WHATS)}")
-    form = _check_export(study, what, path)
+    _check_kind(study, what)
+    form: Format = "csv" if what == "mturk-tasks" and str(path) == "-" else format_to_write(path, FORMATS[what])
+    if form == "parquet":
+        polars_module()
     _check_weights(what, weights, model, unverified=unverified)
     there = _Contents(study, labels=labels and what != "references", with_log=what == "raw")
     by_model, calibration, given = 0, None, there.given
@@ -191,7 +190,7 @@ def export_study(
         case "references":
             chosen, calibration = (None, None) if weights == "people" else _chosen_weights(there, weights, model)
             by_model = sum(weight.source == "model" for weight in (chosen or {}).values())
-            rows = _write_records(path, form, (), _references(there, chosen, unverified=weights == "model"))
+            rows = _write_records(path, form, (), _references(there, chosen, unverified=unverified))
             given = [row for row in there.given if not row.model]
         case "ratings" | "rankings":
             table = _output_ratings(there) if what == "ratings" else _output_rankings(there)
@@ -203,21 +202,17 @@ def export_study(
         case "raw":
             rows = _write_records(path, form, _LOG, _log_records(there))
         case "mturk-tasks":
-            from trubleu.rating.mturk import write_tasks
+            from trubleu.rating.mturk import task_records
 
-            rows = write_tasks(study, path)
+            rows = _write_records(path, form, *task_records(study))
     short = [item for item in there.items if there.ratings[item.id] < item.wanted]
     unrated = sum(not there.ratings[item.id] for item in short)
     number = sum(row.first for row in given)
     made = Exported(rows, number, len(there.items), len(short), unrated, by_model, calibration)
     if what in ("references", "ratings", "rankings", "wide") and short:
         marked = '; they are marked "short"' if what == "references" else ""
-        warnings.warn(
-            f"items with fewer ratings than asked for: {made.short:,} of {made.items:,}, {made.unrated:,} of them "
-            f"without any{marked}",
-            TrubleuWarning,
-            stacklevel=2,
-        )
+        few = f"{made.short:,} of {made.items:,}, {made.unrated:,} of them without any{marked}"
+        warnings.warn(f"items with fewer ratings than asked for: {few}", TrubleuWarning, stacklevel=2)
     if what == "references" and weights == "people" and (said := by_models_only(there.given)):
         warnings.warn(f"{said}, and hence without a weight; export --weights joint", TrubleuWarning, stacklevel=2)
     return made
@@ -254,13 +249,10 @@ def _check_weights(what: What, weights: WeightsFrom, model: str | None, *, unver
         raise UsageError(f"--weights {weights} is for --as references; leave it out")
     if weights == "people" and model is not None:
         raise UsageError("--model is for --weights joint or model; add one of them, or leave it out")
-    if weights == "model" and not unverified:
-        raise UsageError(
-            "weights of a model alone have been checked by nobody; add --unverified to export them anyway, or "
-            "calibrate them on people's ratings with --weights joint"
-        )
     if weights != "model" and unverified:
         raise UsageError("--unverified is for --weights model; leave it out")
+    if weights == "model" and not unverified:
+        raise UsageError("nobody has checked a model's weights; calibrate them (--weights joint), or add --unverified")
 
 
 def _chosen_weights(
@@ -269,41 +261,34 @@ def _chosen_weights(
     """Return weights of which some or all are a model's."""
     config, scores = there.config, there.study.store.read(queries.model_scores)
     rated = {number for _, number in scores}
-    rater = find_model([each for each in there.raters if each.id in rated], model)
+    rater = weighting.find_model([each for each in there.raters if each.id in rated], model)
     segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
-    values = {text: value for text, value in model_values(config, scores, rater.id).items() if text in segments}
+    values = {
+        text: value for text, value in weighting.model_values(config, scores, rater.id).items() if text in segments
+    }
     if weights == "model":
-        warnings.warn(
-            f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified",
-            TrubleuWarning,
-            stacklevel=3,
-        )
+        told = f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified"
+        warnings.warn(told, TrubleuWarning, stacklevel=3)
         return {text: TextWeight(value, None, "model") for text, value in values.items()}, None
     by_people = [row for row in there.given if not row.model]
     ratings = Counter(row.text for row in by_people if not row.question)
-    return joint_weights(people_weights(config, by_people), values, ratings=ratings, segments=segments, name=rater.name)
+    by_text = weighting.people_weights(config, by_people)
+    return weighting.joint_weights(by_text, values, ratings=ratings, segments=segments, name=rater.name)
 
 
-def _check_export(study: Study, what: What, path: PathLike) -> Format:
-    """Refuse what could not be exported, and return the format that the path asks for."""
+def exports_of(kind: Kind) -> list[What]:
+    """Return what can be exported of a kind of study, tasks for Mechanical Turk apart."""
+    return [what for what in WHATS[:-1] if kind in _KINDS.get(what, (kind,))]
+
+
+def _check_kind(study: Study, what: What) -> None:
+    """Refuse what does not fit the kind of study."""
     kind = study.config.kind
-    if what == "references" and kind != "response":
-        raise UsageError(
-            f"{study.folder} compares outputs, so it has no weights of references; export --as "
-            f"{'ratings' if kind == 'pair' else 'rankings'}"
-        )
-    if (what == "ratings" and kind == "ranking") or (what == "rankings" and kind != "ranking"):
-        raise UsageError(
-            f"{study.folder} is a study of kind {kind}; export --as {'rankings' if kind == 'ranking' else 'ratings'}"
-        )
+    if kind not in _KINDS.get(what, (kind,)):
+        others = " or ".join(exports_of(kind)[:-2])
+        raise UsageError(f"{study.folder} is a study of kind {kind}, without {what}; export --as {others}")
     if what == "mturk-tasks":
         check_mturk(study.config)
-    if what == "mturk-tasks" and str(path) == "-":
-        return "csv"
-    form = format_to_write(path, FORMATS[what])
-    if form == "parquet":
-        polars_module()
-    return form
 
 
 def reference_records(study: Study) -> list[dict[str, Any]]:
@@ -326,8 +311,7 @@ def reference_records(study: Study) -> list[dict[str, Any]]:
 
 def rated_references(study: Study) -> References:
     """Return the references of a study with their weights, ratings and raters."""
-    if study.config.kind != "response":
-        raise UsageError(f"{study.folder} compares outputs, so it has no weights of references")
+    _check_kind(study, "references")
     collector = SegmentCollector(str(study.folder))
     for number, record in enumerate(_references(_Contents(study), rated=True), 1):
         collector.add(record, f"{study.folder}: segment {number}", str(number))
@@ -343,10 +327,8 @@ def check_mturk(config: StudyConfig) -> None:
         If it asks more than one question, or one with other than five answers.
     """
     if not _is_plain(config):
-        raise UsageError(
-            "files of Mechanical Turk hold one score from 1 to 5 for each text, but this study asks something else; "
-            "let its workers rate on the study's own pages (entry: mturk: true)"
-        )
+        remedy = "for other studies, let workers rate on the study's own pages (entry: mturk: true)"
+        raise UsageError(f"files of Mechanical Turk hold one score from 1 to 5 for each text; {remedy}")
 
 
 def _is_plain(config: StudyConfig) -> bool:
@@ -369,50 +351,40 @@ def _references(
         head: dict[str, Any] = {"id": segment, "context": list(item.context)}
         head |= {} if item.message is None else {"message": item.message}
         if segments.setdefault(segment, head | {"references": []}) | head != segments[segment]:
-            raise DataError(
-                f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
-                "export --as ratings"
-            )
-        record = _reference(there, item, rows)
+            raise DataError(f"two pieces of conversation have the id {shown(segment)}; export --as ratings")
+        record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
+        record |= {"text": item.texts[0], "weight": None}
+        ratings, weight = _ratings_of(there, rows), (chosen or {}).get((stored.id, 0))
+        if chosen is None:
+            exact = text_weight(there.config, rows)
+            record |= {"weight": None if exact is None else float(exact), **ratings}
+        elif weight is not None:
+            # Ratings by people would give another weight than a model's.
+            record |= {"weight": weight.value, **(ratings if weight.source == "people" else {})}
+        if item.reference is None:  # a triple's own response
+            record["origin"] = SEED_SYSTEM
+        record |= {name: value for name, value in item.extra.items() if name not in ("short", *ratings, *record)}
         if there.ratings[stored.id] < stored.wanted:
             record["short"] = True
         if rated:  # on whatever scale
             by_rater = groupby(rows, lambda row: row.rater)
             weights = ((there.names[rater], text_weight(there.config, own)) for rater, own in by_rater)
-            record["rated"] = tuple((name, float(weight)) for name, weight in weights if weight is not None)
-        if chosen is not None:
-            _put_weight(record, chosen.get((stored.id, 0)), unverified=unverified)
+            record["rated"] = tuple((name, float(own)) for name, own in weights if own is not None)
+        if weight is not None:
+            record |= {"weight_se": weight.error, "weight_from": weight.source}
+        if unverified:
+            record["unverified"] = True
         segments[segment]["references"].append(record)
     return list(segments.values())
 
 
-def _reference(there: _Contents, item: Item, rows: Sequence[RatingRow]) -> dict[str, Any]:
-    record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
-    weight = text_weight(there.config, rows)
-    record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
+def _ratings_of(there: _Contents, rows: Sequence[RatingRow]) -> dict[str, Any]:
     if _is_plain(there.config):
-        record["ratings"] = [row.score for row in rows]
-        record["raters"] = [there.names[row.rater] for row in rows]
-    else:  # ratings of references are whole numbers from 1 to 5, one per rater
-        record["scores_of_raters"] = {
-            question.name or "score": [row.score for row in rows if row.question == at]
-            for at, question in enumerate(there.config.questions)
-        }
-    if item.reference is None:  # a triple's own response
-        record["origin"] = SEED_SYSTEM
-    return record | {name: value for name, value in item.extra.items() if name not in ("short", *record)}
-
-
-def _put_weight(record: dict[str, Any], weight: TextWeight | None, *, unverified: bool) -> None:
-    """Give a reference its weight, with its error and where it comes from."""
-    record["weight"] = None if weight is None else weight.value
-    if weight is None or weight.source == "model":  # ratings by people would give another one
-        for name in ("ratings", "raters", "scores_of_raters"):
-            record.pop(name, None)
-    if weight is not None:
-        record |= {"weight_se": weight.error, "weight_from": weight.source}
-    if unverified:
-        record["unverified"] = True
+        return {"ratings": [row.score for row in rows], "raters": [there.names[row.rater] for row in rows]}
+    # Ratings of references are whole numbers from 1 to 5, one per rater.
+    asked = enumerate(there.config.questions)
+    scores = {each.name or "score": [row.score for row in rows if row.question == at] for at, each in asked}
+    return {"scores_of_raters": scores}
 
 
 def output_ratings(study: Study, *, labels: bool = False) -> Ratings:
@@ -444,13 +416,15 @@ def output_ratings(study: Study, *, labels: bool = False) -> Ratings:
 
 
 def _output_ratings(there: _Contents) -> Ratings:
-    columns: dict[str, Any] = {name: [] for name in ("item", "system", "pair", "rater", "score", "aspect")}
-    for row in there.given:
-        if row.score is not None:
-            aspect = there.config.questions[row.question].name or None
-            for name, value in (_what_was_rated(there, row) | {"score": row.score, "aspect": aspect}).items():
-                columns[name].append(value)
-    scale = (1, max(question.points for question in there.config.questions))
+    questions = there.config.questions
+    rows = [
+        {**_what_was_rated(there, row), "score": row.score, "aspect": questions[row.question].name or None}
+        for row in there.given
+        if row.score is not None
+    ]
+    names = ("item", "system", "pair", "rater", "score", "aspect")
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in names}
+    scale = (1, max(question.points for question in questions))
     return Ratings(**columns, scale=scale, source=str(there.study.folder))
 
 
@@ -527,23 +501,19 @@ def _wide_rankings(there: _Contents) -> tuple[list[str], list[dict[str, Any]]]:
 def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) -> dict[int, str]:
     """Return what to call each rater of a study in a file: ``rater NUMBER of MARK``, or if asked for the label.
 
-    No two have the same name, and nobody whose identity was erased has a label. A model is ``model NUMBER of MARK``,
-    which no import takes for a person.
+    No two have the same name: labels of several raters are not used, nor one that is itself such a name. Nobody whose
+    identity was erased has a label. A model is ``model NUMBER of MARK``, which no import takes for a person.
     """
-    plain = {
-        rater.id: (rater.label if labels and not rater.is_model else None) or pseudonym(rater.id, study, rater.entry)
-        for rater in raters
-    }
-    often = Counter(plain.values())
-    names: dict[int, str] = {}
-    taken = {name for name, number in often.items() if number == 1}
-    for rater, name in plain.items():
-        if often[name] > 1:
-            tries = (f"{name} ({rater}{again * '*'})" for again in count())
-            name = next(each for each in tries if each not in taken)
-            taken.add(name)
-        names[rater] = name
-    return names
+    everybody = list(raters)
+    often = Counter(rater.label for rater in everybody if labels and not rater.is_model)
+
+    def name(rater: Rater) -> str:
+        _, mark = parse_pseudonym(rater.label or "") or (0, "")
+        if rater.label and often[rater.label] == 1 and not rater.is_model and not is_of(mark, study):
+            return rater.label
+        return pseudonym(rater.id, study, rater.entry)
+
+    return {rater.id: name(rater) for rater in everybody}
 
 
 def _log_records(there: _Contents) -> list[dict[str, Any]]:

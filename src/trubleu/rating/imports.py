@@ -16,20 +16,19 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, neare
 from trubleu.files.paths import PathLike, name_of
 from trubleu.rating import raters as people
 from trubleu.rating.answers import TakenAnswer, number_counted, take_answers
-from trubleu.rating.create import fix_questions
-from trubleu.rating.export import check_mturk, rater_names
+from trubleu.rating.export import check_mturk
 from trubleu.rating.scheduler import checked_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import get_meta, lock_study, secret_of
 from trubleu.rating.store.queries import scores_by_answer, stored_items
-from trubleu.rating.store.schema import MODEL, assignments, raters
+from trubleu.rating.store.schema import MODEL, assignments
+from trubleu.rating.study import Study, fix_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from trubleu.rating.config import Question, StudyConfig
     from trubleu.rating.items import Item
-    from trubleu.rating.study import Study
 
 
 Layout: TypeAlias = Literal["table", "mturk"]
@@ -155,21 +154,20 @@ def import_answers(
         except UsageError as error:
             raise DataError(f"{answer.place}: {error}") from None
     at = study.now() if now is None else now
-    return study.store.write(lambda connection: _import(connection, config, given, source, platform, at))
+
+    def work(connection: Connection) -> ImportedRatings:
+        lock_study(connection)
+        fix_questions(connection, config)
+        return _import(connection, config, given, source, _Names(connection, platform, at))
+
+    return study.store.write(work)
 
 
 def _import(
-    connection: Connection,
-    config: StudyConfig,
-    given: Sequence[Imported],
-    source: str,
-    platform: str | None,
-    now: int,
+    connection: Connection, config: StudyConfig, given: Sequence[Imported], source: str, names: _Names
 ) -> ImportedRatings:
-    lock_study(connection)
-    fix_questions(connection, config)
     here = {each.item.key: each for each in stored_items(connection) if each.role in ("item", "gold")}
-    names = _Names(connection, platform, now)
+    now = names.now
     tasks = connection.execute(select(assignments.c.item, assignments.c.rater))
     there = dict.fromkeys(((row.item, row.rater) for row in tasks), None) | scores_by_answer(connection)
     answers: dict[tuple[int, int], TakenAnswer] = {}
@@ -179,10 +177,12 @@ def _import(
         if answer.key not in here:
             raise DataError(f"{answer.place}: {answer.key!r} is not an item of this study; check the ids")
         item = here[answer.key].id
-        if (labelled := names.labelled(answer.rater)) is not None:
+        if labelled := names.labelled(answer.rater):
             # Most likely an export of this study with nothing new; otherwise the name could mean another person.
             if len(labelled) != 1 or there.get((item, labelled[0])) != answer.scores:
-                raise DataError(names.ambiguous(answer, labelled))
+                whose = " or ".join(repr(people.pseudonym(number, names.study)) for number in labelled)
+                label = f"{shown(answer.rater)} is the label of a rater of this study"
+                raise DataError(f"{answer.place}: {label}; write {whose} if that is who rated, or another name")
             continue
         pair = (item, names.number(answer))
         met.add(pair[1])
@@ -214,34 +214,21 @@ class _Names:
 
     def __init__(self, connection: Connection, platform: str | None, now: int) -> None:
         self.added = 0
+        self.study = get_meta(connection, "study") or ""
         self._connection = connection
         self._entries = ("import",) if platform is None else ("import", platform)
-        self._now = now
-        self._study = get_meta(connection, "study") or ""
+        self.now = now
         self._numbers: dict[str, int] = {}
-        self._labels: defaultdict[str, set[int]] = defaultdict(set)
-        everybody = people.all_raters(connection)
-        for number, name in rater_names(everybody, self._study, labels=True).items():
-            self._labels[name].add(number)
-        for rater in everybody:
-            if rater.label:
-                self._labels[rater.label].add(rater.id)
+        self._labels: defaultdict[str | None, list[int]] = defaultdict(list)
+        for rater in people.all_raters(connection):
+            self._labels[rater.label].append(rater.id)
 
-    def labelled(self, name: str) -> list[int] | None:
-        """Return the raters with this label; None if the name is another kind of id, or new."""
-        if name in self._numbers or people.parse_pseudonym(name) is not None or name not in self._labels:
-            return None
-        if self._known(name) is not None:
-            return None
-        return sorted(self._labels[name])
-
-    def ambiguous(self, answer: Imported, numbers: Sequence[int]) -> str:
-        """Return the message that a name is an ambiguous label, and how to resolve it."""
-        whose = " or ".join(f"{people.pseudonym(number, self._study)!r}" for number in numbers)
-        return (
-            f"{answer.place}: {shown(answer.rater)} is the label of a rater of this study; write {whose} if that is "
-            "who rated, or another name if it is somebody else"
-        )
+    def labelled(self, name: str) -> list[int]:
+        """Return the raters with this label; none if the name is another kind of id, or new."""
+        if name in self._numbers or people.parse_pseudonym(name) is not None:
+            return []
+        found = self._labels.get(name, [])
+        return found if found and self._known(name) is None else []
 
     def number(self, answer: Imported) -> int:
         """Return the number of an answer's rater."""
@@ -251,37 +238,32 @@ class _Names:
         return self._numbers[name]
 
     def _found(self, answer: Imported) -> int:
-        name = answer.rater
-        marked = people.parse_pseudonym(name)
-        if marked is not None and people.is_of(marked[1], self._study):
-            number, _ = marked
-            if self._connection.execute(select(raters.c.id).where(raters.c.id == number)).first() is None:
-                raise DataError(
-                    f"{answer.place}: this study has no {shown(name)}; was the file exported from a later state of it?"
-                )
-            return number
-        found = None if marked is None else people.recall(self._connection, people.CARRIED, name)
-        if found is None and marked is not None and name.startswith(MODEL):
-            raise DataError(
-                f"{answer.place}: {shown(name)} is a model of another study, not a person; leave it out, or let it "
-                "rate here with trubleu rate model"
-            )
+        name, found = answer.rater, None
+        if (marked := people.parse_pseudonym(name)) is not None:
+            number, mark = marked
+            found = people.recall(self._connection, people.CARRIED, name)
+            if people.is_of(mark, self.study):
+                if not any(number in same for same in self._labels.values()):
+                    raise DataError(f"{answer.place}: this study has no {shown(name)}; is the file of a later state?")
+                return number
+            if found is None and name.startswith(MODEL):
+                remedy = "leave it out, or let it rate here with trubleu rate model"
+                raise DataError(f"{answer.place}: {shown(name)} is a model of another study, not a person; {remedy}")
         if found is None:
             found = self._known(name)
-        return self._add(name) if found is None else found
-
-    def _known(self, name: str) -> int | None:
-        found = (people.recall(self._connection, entry, name) for entry in self._entries)
-        return next((number for number in found if number is not None), None)
-
-    def _add(self, name: str) -> int:
+        if found is not None:
+            return found
         token = derived_token(secret_of(self._connection), "import", name)
         more = {"external": name, "label": name, "practice_done": True}
-        added = people.add_rater(self._connection, "import", self._now, token=token, **more)
+        added = people.add_rater(self._connection, "import", self.now, token=token, **more)
         for entry in self._entries:
             people.remember(self._connection, added.id, entry, name)
         self.added += 1
         return added.id
+
+    def _known(self, name: str) -> int | None:
+        found = (people.recall(self._connection, entry, name) for entry in self._entries)
+        return next((number for number in found if number is not None), None)
 
 
 def import_ratings(
@@ -341,22 +323,14 @@ def import_ratings(
         answers, rejected, blank = list(results.answers), results.rejected, results.blank
     else:
         answers = read_table(study, path, columns)
-    source = f"{name_of(path)} {_digest(answers)}"
-    platform = "mturk" if layout == "mturk" else None
-    added = import_answers(study, answers, source=source, platform=platform, now=now)
-    if added.different:
-        warnings.warn(
-            f"{name_of(path)} has other scores for {counted(added.different, 'answer')} that the study has already; "
-            "those of the study stay",
-            TrubleuWarning,
-            stacklevel=2,
-        )
-    return replace(added, rejected=rejected, blank=blank)
-
-
-def _digest(answers: Sequence[Imported]) -> str:
     content = repr([(each.key, each.rater, each.scores) for each in answers])
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    platform = "mturk" if layout == "mturk" else None
+    added = import_answers(study, answers, source=f"{name_of(path)} {digest}", platform=platform, now=now)
+    if added.different:
+        answered = f"{counted(added.different, 'answer')} that the study has already; those of the study stay"
+        warnings.warn(f"{name_of(path)} has other scores for {answered}", TrubleuWarning, stacklevel=2)
+    return replace(added, rejected=rejected, blank=blank)
 
 
 def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None = None) -> list[Imported]:
@@ -375,10 +349,12 @@ def read_table(study: Study, path: PathLike, columns: Mapping[str, str] | None =
     else:
         systems = checked_names([each or None for each in raw.columns["system"]], "system", place)
         pairs = checked_labels(raw.columns.get("pair"), "pair", place) or (None,) * len(items)
-        by_key = {stored.item.key: stored.item for stored in study.items() if stored.role == "item"}
-        rows = [(*_part(by_key, items[row], systems[row], pairs[row], place(row)), row) for row in range(len(items))]
-    numbered = [(key, part * len(questions) + asked[row], row) for key, part, row in rows]
-    return _answers(numbered, raters, scores, study.config, place)
+        rated = [stored.item for stored in study.items() if stored.role == "item"]
+        turned = {f"{each.segment}#{':'.join(each.systems[::-1])}": each for each in rated}
+        by_name = turned | {each.key: each for each in rated}
+        rows = [(*_part(by_name, items[row], systems[row], pairs[row], place(row)), row) for row in range(len(items))]
+    numbered = [(key, raters[row], part * len(questions) + asked[row], row) for key, part, row in rows]
+    return _answers(numbered, scores, study.config, place)
 
 
 def _question(questions: Sequence[Question], aspect: str | None, place: str) -> int:
@@ -395,57 +371,33 @@ def _question(questions: Sequence[Question], aspect: str | None, place: str) -> 
 
 def _part(items: dict[str, Item], item: str, system: str, pair: str | None, place: str) -> tuple[str, int]:
     """Return the key of the item that a row rates, and the index of the text."""
-    key = item
-    if pair is not None and item not in items:
-        named = (f"{item}#{pair}", *(f"{item}#{turned}" for turned in _turned(pair, system)))
-        key = next((each for each in named if each in items), named[0])
-    if key not in items:
-        raise DataError(
-            f"{place}: there is no item {shown(key)} in this study; an item is SEGMENT#A:B, or give a column pair"
-        )
-    if system not in items[key].systems:
-        raise DataError(
-            f"{place}: {shown(system)} is not a system of {shown(key)}; {nearest(system, items[key].systems)}"
-        )
-    return key, items[key].systems.index(system)
-
-
-def _turned(pair: str, system: str) -> list[str]:
-    """Return a pair in reverse order; not split at the colon, because names of systems may contain one."""
-    turned = []
-    if pair.startswith(f"{system}:"):
-        turned.append(f"{pair.removeprefix(f'{system}:')}:{system}")
-    if pair.endswith(f":{system}"):
-        turned.append(f"{system}:{pair.removesuffix(f':{system}')}")
-    return turned
+    name = item if pair is None or item in items else f"{item}#{pair}"
+    if (found := items.get(name)) is None:
+        raise DataError(f"{place}: there is no item {shown(name)}; an item is SEGMENT#A:B, or give a column pair")
+    if system not in found.systems:
+        hint = nearest(system, found.systems)
+        raise DataError(f"{place}: {shown(system)} is not a system of {shown(found.key)}; {hint}")
+    return found.key, found.systems.index(system)
 
 
 def _answers(
-    rows: Sequence[tuple[str, int, int]],
-    raters: Sequence[str],
-    scores: Sequence[int],
-    config: StudyConfig,
-    place: Callable[[int], str],
+    rows: Sequence[tuple[str, str, int, int]], scores: Sequence[int], config: StudyConfig, place: Callable[[int], str]
 ) -> list[Imported]:
-    """Group the scores by rater and item."""
+    """Group the scores by item and rater."""
     found: dict[tuple[str, str], dict[int, int]] = {}
-    for key, part, row in rows:
-        mine = found.setdefault((key, raters[row]), {})
+    for key, rater, part, row in rows:
+        mine = found.setdefault((key, rater), {})
         if part in mine:
-            raise DataError(
-                f"{place(row)}: {shown(raters[row])} has rated {shown(key)} already at {place(mine[part])}; "
-                "leave one of the two out"
-            )
+            twice = f"{shown(rater)} has rated {shown(key)} already at {place(mine[part])}"
+            raise DataError(f"{place(row)}: {twice}; leave one of the two out")
         mine[part] = row
     answers = []
     for (key, rater), mine in found.items():
         first = place(min(mine.values()))
         number = len(config.questions)
         if len({at // number for at in mine}) != config.parts:
-            raise DataError(
-                f"{first}: {shown(rater)} has not rated all {config.parts} texts of {shown(key)}; "
-                "add the others, or leave it out"
-            )
+            texts = f"all {config.parts} texts of {shown(key)}"
+            raise DataError(f"{first}: {shown(rater)} has not rated {texts}; add the others, or leave it out")
         given = tuple(scores[mine[at]] if at in mine else None for at in range(config.parts * number))
         answers.append(Imported(key, rater, given, place=first))
     return answers

@@ -12,14 +12,14 @@ from trubleu.data.reference_files import SegmentCollector, context_field, id_fie
 from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.data.titles import REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
-from trubleu.files.jsonl import kind_of, parse_objects
+from trubleu.files.jsonl import kind_of, parse_object, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
 from trubleu.files.paths import PathLike, base_name, format_of, is_standard, name_of
 from trubleu.files.tables import Table, read_table, table_rows, tell_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.data.outputs import Outputs
     from trubleu.data.references import References
@@ -83,11 +83,6 @@ class Item:
     feedback: str = ""
     role: Role = "item"
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    @property
-    def practice(self) -> bool:
-        """Whether this is a practice item."""
-        return self.role == "practice"
 
     def writer(self, part: int) -> str:
         """Return the system that wrote a text, or else where it comes from, as far as the study knows."""
@@ -153,9 +148,8 @@ def parse_pairs(text: str, systems: Sequence[str]) -> list[tuple[str, str]]:
             raise UsageError(f"the pair {shown(part)} cannot be read; write pairs as A:B,A:C")
         for name in (first, second):
             if name not in systems:
-                raise UsageError(
-                    f"the pair {shown(part)} names an unknown system {shown(name)}; {nearest(name, systems)}"
-                )
+                hint = nearest(name, systems)
+                raise UsageError(f"the pair {shown(part)} names an unknown system {shown(name)}; {hint}")
         if first == second:
             raise UsageError(f"the pair {shown(part)} is one system with itself; name two")
         if (first, second) in pairs or (second, first) in pairs:
@@ -232,9 +226,8 @@ def check_items(items: Sequence[Item], parts: int) -> None:
             raise DataError(f"two items have the key {shown(item.key)}; every item needs its own")
         seen.add(item.key)
         if len(item.texts) != parts:
-            raise DataError(
-                f"the item {shown(item.key)} has {counted(len(item.texts), 'text')}, but this study rates {parts}"
-            )
+            texts = counted(len(item.texts), "text")
+            raise DataError(f"the item {shown(item.key)} has {texts}, but this study rates {parts}")
         if item.role != "item":
             raise DataError(f"the item {shown(item.key)} is a {item.role} item; put these into the study's settings")
 
@@ -311,21 +304,15 @@ def read_items(path: PathLike) -> list[Item]:
             items.append(item)
             first_place, first = heads.setdefault(segment, (place, item))
             if (first.context, first.message) != (item.context, item.message):
-                raise DataError(
-                    f"{place}: the id {shown(segment)} is that of another piece of conversation at {first_place}; "
-                    "every segment needs its own"
-                )
+                other = f"another piece of conversation at {first_place}"
+                raise DataError(f"{place}: the id {shown(segment)} is that of {other}; every segment needs its own")
         rated += sum(_is_rated(each) for each in record.get("references") or ())
     if not items:
         raise DataError(f"{name} holds nothing to rate; give a file of candidates or triples with one line per segment")
     if rated:
-        warnings.warn(
-            f"{name} has ratings or weights of {counted(rated, 'reference')}, which are left out: it does not say "
-            "whose they are; carry them over from the study that they come from (--carry), or add them with trubleu "
-            "rate import as a table of item, rater and score",
-            TrubleuWarning,
-            stacklevel=2,
-        )
+        told = f"{name} has ratings or weights of {counted(rated, 'reference')}, left out, as nobody knows whose"
+        remedy = "carry them over from their study (--carry), or add them with trubleu rate import"
+        warnings.warn(f"{told} they are; {remedy}", TrubleuWarning, stacklevel=2)
     return items
 
 
@@ -398,44 +385,27 @@ def _kind(path: PathLike) -> Literal["lines", "table", "triples", "references"]:
     return "triples" if "response" in names and not {"references", "text"} & set(names) else "references"
 
 
-def _items_of(record: Mapping[str, Any], segment: str, place: str) -> Iterable[Item]:
-    context = context_field(record, place) or ()
-    message = optional_text(record, "message", place)
+def _items_of(record: Mapping[str, Any], segment: str, place: str) -> Iterator[Item]:
+    """Yield an item for each reference of a record, or for its response."""
+    context, message = context_field(record, place) or (), optional_text(record, "message", place)
     references = record.get("references")
     if references is None:
         if "response" not in record:
-            raise DataError(
-                f"{place}: there is neither references (a file of candidates) nor response (a file of triples); add one"
-            )
-        text = text_field(record, "response", place)
-        return [Item(segment, (text,), context=context, message=message, segment=segment)]
+            raise DataError(f"{place}: there is neither references (of candidates) nor response (of a triple); add one")
+        yield Item(segment, (text_field(record, "response", place),), context, message, segment)
+        return
     if type(references) is not list:
         raise DataError(f"{place}: references must be an array of objects, each with a text, not {kind_of(references)}")
-    return [
-        _candidate(reference, number, segment, context, message, place)
-        for number, reference in enumerate(references, 1)
-    ]
-
-
-def _candidate(
-    reference: Any, number: int, segment: str, context: tuple[str, ...], message: str | None, place: str
-) -> Item:
-    path = f"references[{number - 1}]"
-    if type(reference) is str:
-        reference = {"text": reference}
-    if type(reference) is not dict:
-        raise DataError(f'{place}: {path} must be a string or an object with a "text", not {kind_of(reference)}')
-    given = id_field(reference, f"{place}: {path}")
-    name = str(number) if given is None else given
-    return Item(
-        f"{segment}#{name}",
-        (text_field(reference, "text", place, f"{path}."),),
-        context=context,
-        message=message,
-        segment=segment,
-        reference=name,
-        extra={field: value for field, value in reference.items() if field not in _KEPT_ELSEWHERE},
-    )
+    for number, given in enumerate(references, 1):
+        path = f"references[{number - 1}]"
+        reference = {"text": given} if type(given) is str else given
+        if type(reference) is not dict:
+            raise DataError(f'{place}: {path} must be a string or an object with a "text", not {kind_of(given)}')
+        named = id_field(reference, f"{place}: {path}")
+        name = str(number) if named is None else named
+        text = text_field(reference, "text", place, f"{path}.")
+        extra = {field: value for field, value in reference.items() if field not in _KEPT_ELSEWHERE}
+        yield Item(f"{segment}#{name}", (text,), context, message, segment, name, extra=extra)
 
 
 def read_segments(path: PathLike) -> References:
@@ -466,5 +436,6 @@ def _has_triples(path: PathLike) -> bool:
         return kind == "triples"
     # References may also be plain text, or in their own file format.
     first = next((line for line in iterate_lines(path) if line.strip()), "")
-    records = list(parse_objects([first], name)) if first.lstrip().startswith("{") or format_of(name) == "jsonl" else []
-    return bool(records) and "response" in records[0][1] and "references" not in records[0][1]
+    is_json = first.lstrip().startswith("{") or (first and format_of(name) == "jsonl")
+    record = parse_object(first, f"{name}:1") if is_json else {}
+    return "response" in record and "references" not in record

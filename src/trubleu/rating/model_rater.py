@@ -14,31 +14,31 @@ import math
 import re
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, cast
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, NonNegativeInt
+from pydantic import AliasPath, BaseModel, Field, NonNegativeInt
 from sqlalchemy import Connection, select
 
 from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
 from trubleu.optional_deps import needed
 from trubleu.rating.answers import TakenAnswer, take_answers, take_back
-from trubleu.rating.config import Asked, StudyConfig, is_address
-from trubleu.rating.create import fix_questions
+from trubleu.rating.config import StudyConfig, is_address
 from trubleu.rating.items import Item, unstorable
 from trubleu.rating.raters import Rater, check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
 from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
+from trubleu.rating.study import Study, fix_questions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from trubleu.progress import Progress
     from trubleu.rating.store.queries import StoredItem
-    from trubleu.rating.study import Study
 
 ATTEMPTS: Final = 3
 """How often a model is asked until an answer can be used."""
@@ -49,6 +49,11 @@ _LONGEST_RAW: Final = 4000  # characters of an answer that the log keeps: the la
 _LIKELY: Final = 20  # tokens whose probabilities servers give
 _BYTES_PER_TOKEN: Final = 4  # about, where nobody has counted
 _NUMBER = re.compile(r"[^\d-]*(\d+)\D*")
+
+_BOUNDS: Final = {
+    "share": (0, 1), "repeat": (1, 100), "temperature": (0, 2), "seed": (0, 2**31 - 1), "concurrency": (1, 1000),
+    "timeout": (0.01, 86400), "budget": (1, 10**15), "answer_tokens": (1, 10**6),
+}  # fmt: skip
 
 Scores = tuple[int | None, ...]
 
@@ -116,19 +121,11 @@ class ModelOptions:
         check_name(self.model, "--model")
         if not re.fullmatch("[!-~]*", self.key):  # as what a header cannot hold is shown by others' messages
             raise UsageError("OPENAI_API_KEY has spaces, line breaks or letters outside of ASCII; set it to a key")
-        checks: tuple[tuple[str, float | None, float, float], ...] = (
-            ("share", self.share, 0, 1),
-            ("repeat", self.repeat, 1, 100),
-            ("temperature", self.temperature, 0, 2),
-            ("seed", self.seed, 0, 2**31 - 1),
-            ("concurrency", self.concurrency, 1, 1000),
-            ("timeout", self.timeout, 0.01, 86400),
-            ("budget", self.budget, 1, 10**15),
-            ("answer-tokens", self.answer_tokens, 1, 10**6),
-        )
-        for name, value, low, high in checks:
+        for name, (low, high) in _BOUNDS.items():
+            value = getattr(self, name)
             if value is not None and not low <= value <= high:
-                raise UsageError(f"--{name} must be between {low:g} and {high:,g}, not {value:g}")
+                option = name.replace("_", "-")
+                raise UsageError(f"--{option} must be between {low:g} and {high:,g}, not {value:g}")
         if self.logprobs and self.repeat > 1:
             raise UsageError("--repeat and --logprobs are two ways to get fractions; choose one")
 
@@ -189,24 +186,23 @@ def make_prompt(config: StudyConfig) -> Prompt:
     """
     if config.kind == "ranking":
         raise UsageError("a model rates responses and pairs; a ranking of several outputs is for people")
-    asked = config.asked
     lines = ["You take part in a study as a rater. Its instructions:", "", config.instructions.strip(), ""]
     lines.append("The questions, each with its answers from worst to best:")
     properties: dict[str, Any] = {}
-    for name, part, question in asked.slots:
-        about = f" (about response {part + 1})" if asked.parts > 1 else ""
-        lines.append(f"- {name}{about}: {question.text}")
+    for name, part, question in config.slots:
+        about = f" (about response {part + 1})" if config.parts > 1 else ""
         scores = list(range(1, question.points + 1))
-        lines.append("  " + "; ".join(map(question.answer, scores)))
+        lines += [f"- {name}{about}: {question.text}", "  " + "; ".join(map(question.answer, scores))]
         properties[name] = {"type": "integer", "enum": scores}
         if not question.required:
             lines.append("  null if it cannot be answered")
             properties[name] = {"type": ["integer", "null"], "enum": [*scores, None]}
     if config.practice:
         lines += ["", "Examples:"]
-        for item in config.practice:
-            lines.append(item_message(item))
-            lines += _right_answers(item, asked)
+    for item in config.practice:
+        spans = zip(properties, item.accepted or (), strict=False)
+        right = ", ".join(f"{name} from {span[0]} to {span[1]}" for name, span in spans if span)
+        lines += filter(None, [item_message(item), right and f"right: {right}", item.feedback.strip()])
     blank = json.dumps(dict.fromkeys(properties, "N")).replace('"N"', "N")
     lines += [
         "",
@@ -215,15 +211,6 @@ def make_prompt(config: StudyConfig) -> Prompt:
     ]
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return Prompt("\n".join(lines), schema)
-
-
-def _right_answers(item: Item, asked: Asked) -> Iterator[str]:
-    names = asked.fields
-    right = [(name, span) for name, span in zip(names, item.accepted or (None,) * len(names), strict=True) if span]
-    if right:
-        yield "right: " + ", ".join(f"{name} from {low} to {high}" for name, (low, high) in right)
-    if item.feedback:
-        yield item.feedback.strip()
 
 
 def item_message(item: Item, *, flipped: bool = False) -> str:
@@ -244,27 +231,26 @@ def item_message(item: Item, *, flipped: bool = False) -> str:
     return json.dumps(record) if unstorable(text) else text
 
 
-def parse_answer(text: str, asked: Asked) -> Scores | str:
+def parse_answer(text: str, config: StudyConfig) -> Scores | str:
     """Return the scores that an answer holds, or what is wrong with it.
 
     Examples
     --------
-    >>> from trubleu.rating import Question
-    >>> from trubleu.rating.config import Asked
-    >>> asked = Asked(1, (Question(),))
-    >>> parse_answer('Sure: {"score_1": 4}', asked), parse_answer("4", asked)
+    >>> from trubleu.rating import StudyConfig
+    >>> config = StudyConfig("Good answers", "response")
+    >>> parse_answer('Sure: {"score_1": 4}', config), parse_answer("4", config)
     ((4,), (4,))
-    >>> parse_answer('{"score_1": 7}', asked)
+    >>> parse_answer('{"score_1": 7}', config)
     'score_1 must be a whole number from 1 to 5'
     """
-    names = asked.fields
+    names = [slot.name for slot in config.slots]
     record = _record(text, names)
     if record is None and len(names) == 1 and re.fullmatch(r"\s*\d{1,2}\s*", text):
         record = {names[0]: int(text.strip())}  # int takes fewer characters for spaces
     if record is None:
         return "there is no JSON object"
     scores: list[int | None] = []
-    for name, _, question in asked.slots:
+    for name, _, question in config.slots:
         value = record.get(name)
         if isinstance(value, str) and re.fullmatch(r"\d{1,2}", value):
             value = int(value)
@@ -291,33 +277,22 @@ def _record(text: str, names: Sequence[str]) -> dict[str, Any] | None:
     return max(reversed(found), key=lambda record: sum(name in record for name in names), default=None)
 
 
-class _Likely(BaseModel):
-    token: str
-    logprob: float
+def _inside(*path: str) -> Any:
+    """Return where a field stands in what a server sends."""
+    return Field(validation_alias=AliasPath(*path))
 
 
 class _Token(BaseModel):
     token: str
-    top_logprobs: list[_Likely] | None = None
-
-
-class _Logprobs(BaseModel):
-    content: list[_Token] | None = None
-
-
-class _Message(BaseModel):
-    content: Any = None
-    refusal: Any = None
+    logprob: float = -math.inf
+    top_logprobs: list[_Token] | None = None
 
 
 class _Choice(BaseModel):
-    message: _Message | None = None
+    content: Annotated[Any, _inside("message", "content")] = None
+    refusal: Annotated[Any, _inside("message", "refusal")] = None
+    tokens: Annotated[list[_Token] | None, _inside("logprobs", "content")] = None
     finish_reason: str | None = None
-    logprobs: _Logprobs | None = None
-
-
-class _Usage(BaseModel):
-    total_tokens: NonNegativeInt | None = None
 
 
 class _Completion(BaseModel):
@@ -325,32 +300,32 @@ class _Completion(BaseModel):
 
     choices: list[_Choice]
     model: str | None = None
-    usage: _Usage | None = None
+    spent: Annotated[NonNegativeInt | None, _inside("usage", "total_tokens")] = None
 
 
-def expected_scores(text: str, tokens: Sequence[_Token], scores: Scores, asked: Asked) -> tuple[float | None, ...]:
+def expected_scores(
+    text: str, tokens: Sequence[_Token], scores: Scores, config: StudyConfig
+) -> tuple[float | None, ...]:
     """Return each score as the mean of the scale by the probabilities of its token, where the server gave them."""
     starts = [0, *accumulate(len(token.token) for token in tokens)]
     spoken = "".join(token.token for token in tokens)
     found: list[float | None] = []
-    for (name, _, question), score in zip(asked.slots, scores, strict=True):
+    for (name, _, question), score in zip(config.slots, scores, strict=True):
         places = [*re.finditer(rf'"{name}"\s*:\s*"?(\d+)', spoken)] or [*re.finditer(r"(\d+)", spoken)]
         mean = None
         if score is not None and spoken.strip() == text.strip() and places:
             token = tokens[bisect_right(starts, places[-1].start(1)) - 1]
             mean = _mean_of_token(token, question.points)
-        found.append(float(score) if mean is None and score is not None else mean)
+        found.append(score if mean is None else mean)
     return tuple(found)
 
 
 def _mean_of_token(token: _Token, points: int) -> float | None:
-    shares: dict[int, float] = {}
-    for likely in token.top_logprobs or ():
-        match = _NUMBER.fullmatch(likely.token)
-        if match and 1 <= int(match[1]) <= points:
-            shares[int(match[1])] = shares.get(int(match[1]), 0.0) + math.exp(min(likely.logprob, 0.0))
-    total = sum(shares.values())
-    return sum(score * share for score, share in shares.items()) / total if total > 0 else None
+    """Return the mean of the scores that could stand there, by their probabilities."""
+    matches = [(_NUMBER.fullmatch(likely.token), likely.logprob) for likely in token.top_logprobs or ()]
+    shares = [(int(match[1]), math.exp(min(logprob, 0.0))) for match, logprob in matches if match]
+    shares = [(score, share) for score, share in shares if 1 <= score <= points and share]
+    return fmean(*zip(*shares, strict=True)) if shares else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,7 +349,7 @@ class ModelPlan:
     answer_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ModelRun:
     """What a model did.
 
@@ -393,15 +368,15 @@ class ModelRun:
     """
 
     rater: Rater
-    rated: int
-    refused: int
     before: int
-    requests: int
-    tokens: int
+    rated: int = 0
+    refused: int = 0
+    requests: int = 0
+    tokens: int = 0
     problem: str = ""
 
 
-def _settings(config: StudyConfig, options: ModelOptions) -> str:
+def _settings(config: StudyConfig, options: ModelOptions, prompt: Prompt) -> str:
     """Return what makes a model the same rater again.
 
     Raises
@@ -411,40 +386,26 @@ def _settings(config: StudyConfig, options: ModelOptions) -> str:
     """
     points = max(question.points for question in config.questions)
     if options.logprobs and points > _LIKELY_POINTS:
-        raise UsageError(
-            f"--logprobs is for scales of up to {_LIKELY_POINTS} points, as 10 may be two tokens, and this study has "
-            f"one of {points}; use --repeat"
-        )
-    return f"{options.model} {make_prompt(config).hash} {options.heat:g} {options.method}"
+        most = f"{_LIKELY_POINTS} points, as 10 may be two tokens"
+        raise UsageError(f"--logprobs is for scales of up to {most}, and this study has one of {points}; use --repeat")
+    return f"{options.model} {prompt.hash} {options.heat:g} {options.method}"
 
 
 def plan_model(study: Study, options: ModelOptions) -> ModelPlan:
     """Say what a model would be asked; nothing is sent or written."""
     prompt = make_prompt(study.config)
-    settings = _settings(study.config, options)
+    settings = _settings(study.config, options, prompt)
     known = next((rater for rater in study.raters() if rater.external == settings), None)
     done = {} if known is None else study.store.read(lambda connection: _done(connection, known.id))
-    items = _share(study, options)
-    left = _left(items, done)
+    left, rated = _left(study, options, done)
     overhead = _tokens(prompt.text)
     return ModelPlan(
         items=len(left),
-        rated=len(items) - len(left),
+        rated=rated,
         requests=len(left) * options.repeat,
         prompt_tokens=options.repeat * sum(overhead + _tokens(item_message(stored.item)) for stored in left),
-        answer_tokens=options.repeat * len(left) * (2 + 6 * len(study.config.asked.fields)),
+        answer_tokens=options.repeat * len(left) * (2 + 6 * len(study.config.slots)),
     )
-
-
-def _share(study: Study, options: ModelOptions) -> list[StoredItem]:
-    """Return the items of the share, in an order that says nothing about the file."""
-
-    def place(stored: StoredItem) -> int:
-        seed = f"{options.seed}/{stored.item.key}".encode("utf-8", "surrogatepass")
-        return int.from_bytes(hashlib.sha256(seed).digest()[:8], "big")
-
-    items = [stored for stored in study.items() if stored.role == "item" and place(stored) < options.share * 2**64]
-    return sorted(items, key=place)
 
 
 def _done(connection: Connection, rater: int) -> dict[int, str]:
@@ -453,10 +414,19 @@ def _done(connection: Connection, rater: int) -> dict[int, str]:
     return {row.item: row.state for row in connection.execute(query)}
 
 
-def _left(items: Sequence[StoredItem], done: Mapping[int, str]) -> list[StoredItem]:
-    """Return the items to ask about: new ones, then those that were refused before."""
+def _left(study: Study, options: ModelOptions, done: Mapping[int, str]) -> tuple[list[StoredItem], int]:
+    """Return the items to ask about, and the number of items of the share that are rated already.
+
+    New ones come first, then those that were refused before, in an order that says nothing about the file.
+    """
+
+    def place(stored: StoredItem) -> int:
+        seed = f"{options.seed}/{stored.item.key}".encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.sha256(seed).digest()[:8], "big")
+
+    items = [stored for stored in study.items() if stored.role == "item" and place(stored) < options.share * 2**64]
     left = [stored for stored in items if done.get(stored.id) != "answered"]
-    return sorted(left, key=lambda stored: stored.id in done)
+    return sorted(left, key=lambda stored: (stored.id in done, place(stored))), len(items) - len(left)
 
 
 def _tokens(text: str) -> int:
@@ -496,8 +466,8 @@ def rate_with_model(
     if study.paused:
         raise UsageError(f"{study.folder} is paused; trubleu rate resume continues it")
     at = study.now() if now is None else now
-
-    settings = _settings(study.config, options)
+    prompt = make_prompt(study.config)
+    settings = _settings(study.config, options, prompt)
 
     def enter(connection: Connection) -> tuple[Rater, dict[int, str], str | None]:
         fix_questions(connection, study.config)
@@ -507,25 +477,16 @@ def rate_with_model(
     rater, done, served = study.store.write(enter)
     if rater.excluded:
         raise UsageError(f"{shown(rater.name)} (number {rater.id}) is excluded; trubleu rate readmit takes it in again")
-    items = _share(study, options)
-    left = _left(items, done)
-    prompt = make_prompt(study.config)
-    run = _Run(study, options, rater, served, progress or (lambda _done: None), now, prompt, openai)
+    left, before = _left(study, options, done)
+    found = ModelRun(rater=rater, before=before)
+    run = _Run(study, options, found, served, progress or (lambda _done: None), now, prompt, openai)
     try:
         run.run(left)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {run.kept(len(left))}") from None
     if run.stopped is not None:
         raise EndpointError(f"{run.stopped}; {run.kept(len(left))}")
-    return ModelRun(
-        rater=study.rater(rater.id),
-        rated=run.rated,
-        refused=run.refused,
-        before=len(items) - len(left),
-        requests=run.requests,
-        tokens=run.tokens,
-        problem=run.problem if run.refused else "",
-    )
+    return replace(found, rater=study.rater(rater.id), problem=found.problem if found.refused else "")
 
 
 def _last_name(connection: Connection, rater: int) -> str | None:
@@ -540,10 +501,6 @@ class _StopError(Exception):
     """No more is asked, for this reason."""
 
 
-class _OtherModelError(_StopError):
-    """No more is asked, as another model answers."""
-
-
 class _BadRequestError(Exception):
     """The server refuses to answer this request, with this message."""
 
@@ -554,18 +511,13 @@ class _Run:
 
     study: Study
     options: ModelOptions
-    rater: Rater
+    done: ModelRun
     served: str | None
     progress: Progress
     now: int | None
     prompt: Prompt
     openai: Any
-    rated: int = 0
-    refused: int = 0
-    requests: int = 0
-    tokens: int = 0
     stopped: str | None = None
-    problem: str = ""
     goes_on: bool = True
     bad_requests: int = 0  # in a row
     constrained: bool = True
@@ -573,8 +525,8 @@ class _Run:
 
     def kept(self, total: int) -> str:
         """Say what stays."""
-        refused = f" ({self.refused:,} refused)" if self.refused else ""
-        said = f"{self.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
+        refused = f" ({self.done.refused:,} refused)" if self.done.refused else ""
+        said = f"{self.done.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
         return f"{said}; run the same command again to continue" if self.goes_on else said
 
     def run(self, items: Sequence[StoredItem]) -> None:
@@ -611,7 +563,7 @@ class _Run:
                         await self._rate(client, stored)
                     except _StopError as stop:
                         if self.stopped is None:
-                            self.stopped, self.goes_on = str(stop), not isinstance(stop, _OtherModelError)
+                            self.stopped = str(stop)
                     if self.stopped is not None:
                         return
                     self.progress(1)
@@ -621,11 +573,11 @@ class _Run:
 
     async def _rate(self, client: Any, stored: StoredItem) -> None:
         config, options = self.study.config, self.options
-        flipped = config.parts == 2 and draw(self.study.secret, MODEL, self.rater.id, stored.id).random() < 0.5
+        flipped = config.parts == 2 and draw(self.study.secret, MODEL, self.done.rater.id, stored.id).random() < 0.5
         order = (1, 0) if flipped else tuple(range(config.parts))
         begin = asyncio.get_running_loop().time()
-        if options.budget is not None and self.tokens >= options.budget:  # an item is asked about to its end
-            raise _StopError(f"the budget of {options.budget:,} tokens is spent ({self.tokens:,})")
+        if options.budget is not None and self.done.tokens >= options.budget:  # an item is asked about to its end
+            raise _StopError(f"the budget of {options.budget:,} tokens is spent ({self.done.tokens:,})")
         raw: list[str] = []
         samples: list[Scores | None] = []
         fractions: list[tuple[float | None, ...]] = []
@@ -633,12 +585,12 @@ class _Run:
         try:
             for number in range(options.repeat):
                 scores, precise = await self._sample(client, message, number, raw)
-                samples.append(arranged(scores, order))
-                if scores is not None:
-                    fractions.append(cast("Any", arranged(cast("Any", precise), order)))
+                samples.append(scores and arranged(scores, order))
+                if precise is not None:
+                    fractions.append(arranged(precise, order))
         except _BadRequestError as error:  # which another sample would be, too
-            self.problem = str(error)
-            raw.append(self.problem)
+            self.done.problem = str(error)
+            raw.append(self.done.problem)
         means = _means(fractions)
         note = {
             "model": self.served,
@@ -651,23 +603,19 @@ class _Run:
             "samples": samples,
             "raw": [self._scrubbed(text)[-_LONGEST_RAW:] for text in raw],
         }
-        answer = TakenAnswer(
-            stored.id,
-            self.rater.id,
-            None if means is None else tuple(None if mean is None else math.floor(mean + 0.5) for mean in means),
-            flipped,
-            self.study.now() if self.now is None else self.now,
-            round(1000 * (asyncio.get_running_loop().time() - begin)),
-            None,
-            note=json.dumps(note),
-        )
+        whole = None if means is None else tuple(None if mean is None else math.floor(mean + 0.5) for mean in means)
+        at = self.study.now() if self.now is None else self.now
+        taken = round(1000 * (asyncio.get_running_loop().time() - begin))
+        rater = self.done.rater.id
+        answer = TakenAnswer(stored.id, rater, whole, flipped, at, taken, None, note=json.dumps(note))
         await asyncio.to_thread(self._keep, answer)
         if means is not None:
-            self.rated += 1
+            self.done.rated += 1
             return
-        self.refused += 1
-        if self.bad_requests >= _HOPELESS or (not self.rated and self.refused >= _HOPELESS):
-            raise _StopError(f"no answer of {options.host} to the last {_HOPELESS} items can be used: {self.problem}")
+        self.done.refused += 1
+        if self.bad_requests >= _HOPELESS or (not self.done.rated and self.done.refused >= _HOPELESS):
+            last = f"the last {_HOPELESS} items can be used: {self.done.problem}"
+            raise _StopError(f"no answer of {options.host} to {last}")
 
     def _keep(self, answer: TakenAnswer) -> None:
         kind = REFUSED if answer.scores is None else MODEL
@@ -687,31 +635,30 @@ class _Run:
 
     async def _sample(
         self, client: Any, message: str, number: int, raw: list[str]
-    ) -> tuple[Scores | None, tuple[float | None, ...]]:
+    ) -> tuple[Scores, tuple[float | None, ...]] | tuple[None, None]:
         """Ask until an answer can be used, and return its scores, whole and as fractions; None if none can."""
-        asked = self.study.config.asked
+        config = self.study.config
         messages = [{"role": "system", "content": self.prompt.text}, {"role": "user", "content": message}]
         for _ in range(ATTEMPTS):
             said, choice = await self._ask(client, messages, number)
             raw.append(said)
-            scores = parse_answer(said, asked)
+            scores = parse_answer(said, config)
             if not isinstance(scores, str):
-                fractions: tuple[float | None, ...] = scores
-                if self.options.logprobs:
-                    if choice.logprobs is None or not choice.logprobs.content:
-                        raise _StopError(f"{self.options.host} gives no token probabilities; leave --logprobs out")
-                    fractions = expected_scores(said, choice.logprobs.content, scores, asked)
-                return scores, fractions
+                if not self.options.logprobs:
+                    return scores, scores
+                if not choice.tokens:
+                    raise _StopError(f"{self.options.host} gives no token probabilities; leave --logprobs out")
+                return scores, expected_scores(said, choice.tokens, scores, config)
             cut = choice.finish_reason == "length"
             problem = f"it was cut off after {self.options.answer_tokens} tokens" if cut else scores
             remedy = "; raise --answer-tokens" if cut else f" in {shown(self._scrubbed(said))}"
-            self.problem = f"{problem}{remedy}"
+            self.done.problem = f"{problem}{remedy}"
             messages = [
                 *messages[:2],
                 {"role": "assistant", "content": said[-_LONGEST_RAW:]},
                 {"role": "user", "content": f"This answer cannot be used: {problem}. Reply with the JSON object only."},
             ]
-        return None, ()
+        return None, None
 
     async def _ask(self, client: Any, messages: Sequence[Mapping[str, str]], number: int) -> tuple[str, _Choice]:
         options = self.options
@@ -752,26 +699,21 @@ class _Run:
 
     def _taken(self, body: str, messages: Sequence[Mapping[str, str]]) -> tuple[str, _Choice]:
         """Count the tokens of a response, check who answered, and return what was said."""
-        self.requests += 1
+        self.done.requests += 1
         try:
             response = _Completion.model_validate(json.loads(body))
         except (ValueError, RecursionError):  # of JSON, or of its fields
-            said = " ".join(self._scrubbed(body[:1000]).split())
-            raise _StopError(
-                f"{self.options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url"
-            ) from None
+            said = shown(" ".join(self._scrubbed(body[:1000]).split()))
+            raise _StopError(f"{self.options.host} answers, but not as OpenAI's API ({said}); check --url") from None
         choice = response.choices[0] if response.choices else _Choice()
-        message = choice.message or _Message()
         # Half a surrogate pair could not be sent back.
-        text = str(message.content or message.refusal or "").encode("utf-8", "replace").decode()
-        spent = response.usage.total_tokens if response.usage else None
-        self.tokens += spent or _tokens("".join(each["content"] for each in messages) + text)
+        text = str(choice.content or choice.refusal or "").encode("utf-8", "replace").decode()
+        self.done.tokens += response.spent or _tokens("".join(each["content"] for each in messages) + text)
         served = response.model
         if served and self.served and served != self.served:
-            raise _OtherModelError(
-                f"{self.options.host} answers as {shown(served)}, but answered as {shown(self.served)} before; "
-                f"to go on with it, let it rate from the start as --model {served}"
-            )
+            self.goes_on = False
+            names = f"answers as {shown(served)}, but answered as {shown(self.served)} before"
+            raise _StopError(f"{self.options.host} {names}; let it rate from the start as --model {served}")
         self.served = served or self.served
         return text, choice
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.errors import DataError, counted, shown, some
-from trubleu.files.delimited import delimited_rows, guarded, unguarded, whole
+from trubleu.errors import DataError, shown, some
+from trubleu.files.delimited import check_width, delimited_rows, guarded, unguarded, whole
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import PathLike, name_of
-from trubleu.files.writer import atomic_writer
 from trubleu.rating.imports import Imported
 from trubleu.rating.items import POINTS
 from trubleu.rating.secret import draw
@@ -29,8 +27,10 @@ if TYPE_CHECKING:
 ANSWER: Final = "score"
 """Name of an answer in the form; ``score1`` and ``score2`` in a study of pairs."""
 
-_ZONES: Final = {"PST": -8, "PDT": -7, "UTC": 0, "GMT": 0}
+_ZONES: Final = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 _MOST_SECONDS: Final = 10**9
+_INVALID: Final = re.compile("[\x00-\x08\n-\x1f\x7f-\x9f\ud800-\udfff]")  # in HTML
+_REJECTED: Final = re.compile("[\U00010000-\U0010ffff]")  # by Mechanical Turk
 _JSON: Final = "taskAnswers"
 
 
@@ -53,8 +53,8 @@ class MturkResults:
     blank: int
 
 
-def write_tasks(study: Study, path: PathLike) -> int:
-    """Write the items that still need ratings as a batch file for Mechanical Turk; return the number of tasks.
+def task_records(study: Study) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the items that still need ratings as a batch for Mechanical Turk: the titles of columns, and the tasks.
 
     Gold items are mixed in, as many as the settings say. Only the key, which the form need not show, distinguishes them
     from others.
@@ -63,24 +63,24 @@ def write_tasks(study: Study, path: PathLike) -> int:
     ``response``; in a study of pairs ``order`` (``12``, or ``21`` if the two are swapped), ``response1`` and
     ``response2``. Texts are escaped for HTML, into which Mechanical Turk inserts them as they are.
     """
-    parts = study.config.parts
-    names = ("response",) if parts == 1 else ("response1", "response2")
-    header = ["key", "missing", *(("order",) if parts == 2 else ()), "context", "message", *names]
-    tasks = _tasks(study)
-    with atomic_writer(path) as stream:
-        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerow(header)
-        for stored in tasks:
-            item = stored.item
-            turned = parts == 2 and draw(study.secret, study.config.seed, "mturk", item.key).random() < 0.5
-            order = [("21" if turned else "12")] if parts == 2 else []
-            texts = item.texts[::-1] if turned else item.texts
-            missing = stored.wanted - stored.counted if stored.role == "item" else study.config.raters
-            start = [guarded(item.key), missing, *order]
-            writer.writerow(
-                [*start, "<br>".join(map(as_html, item.context)), as_html(item.message or ""), *map(as_html, texts)]
-            )
-    return len(tasks)
+    pairs = study.config.parts == 2
+    names = ("response1", "response2") if pairs else ("response",)
+    records = []
+    for stored in _tasks(study):
+        item = stored.item
+        turned = pairs and draw(study.secret, study.config.seed, "mturk", item.key).random() < 0.5
+        texts = map(as_html, item.texts[::-1] if turned else item.texts)
+        records.append(
+            {
+                "key": item.key,
+                "missing": stored.wanted - stored.counted if stored.role == "item" else study.config.raters,
+                **({"order": "21" if turned else "12"} if pairs else {}),
+                "context": "<br>".join(map(as_html, item.context)),
+                "message": as_html(item.message or ""),
+                **dict(zip(names, texts, strict=True)),
+            }
+        )
+    return ["key", "missing", *(["order"] if pairs else []), "context", "message", *names], records
 
 
 def _tasks(study: Study) -> list[StoredItem]:
@@ -105,17 +105,7 @@ def as_html(text: str) -> str:
     safe = html.escape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
     if guarded(safe) != safe:
         safe = f"&#{ord(safe[0])};{safe[1:]}"
-    # Mechanical Turk rejects characters beyond the basic plane; others are invalid in HTML.
-    return "".join(_character(character) for character in safe)
-
-
-def _character(character: str) -> str:
-    code = ord(character)
-    if code > 0xFFFF:
-        return f"&#{code};"
-    if 0xD800 <= code <= 0xDFFF or (code < 0x20 and character != "\t") or 0x7F <= code < 0xA0:
-        return "\ufffd"
-    return character
+    return _REJECTED.sub(lambda found: f"&#{ord(found[0])};", _INVALID.sub("\ufffd", safe))
 
 
 def read_results(path: PathLike, *, parts: int = 1) -> MturkResults:
@@ -159,25 +149,20 @@ def read_results(path: PathLike, *, parts: int = 1) -> MturkResults:
                 raise DataError(f"{place}, column {column}: this is empty; every answer needs it")
         fields = _fields(row, place)
         scores = [_score(fields, name, f"{place}, answer {name}") if fields else None for name in names]
-        if all(score is None for score in scores):
+        given = tuple(score for score in scores if score is not None)
+        if not given:
             blank += 1
             continue
-        given = tuple(score for score in scores if score is not None)
         if len(given) != parts:
             missing = names[scores.index(None)]
             raise DataError(f"{place}, answer {missing}: this is empty, but the other text has a score")
-        turned = parts == 2 and _order(row["Input.order"], place) == "21"
-        answers.append(
-            Imported(
-                unguarded(row["Input.key"]),
-                row["WorkerId"].strip(),
-                given[::-1] if turned else given,
-                answered_at=_moment(row.get("SubmitTime", "")),
-                milliseconds=_milliseconds(row.get("WorkTimeInSeconds", "")),
-                place=place,
-                flipped=turned,
-            )
-        )
+        order = row["Input.order"].strip() if parts == 2 else "12"
+        if order not in ("12", "21"):
+            raise DataError(f"{place}, column Input.order: this must be 12 or 21, as in the tasks, not {shown(order)}")
+        turned = order == "21"
+        times = _moment(row.get("SubmitTime", "")), _milliseconds(row.get("WorkTimeInSeconds", ""))
+        key, worker = unguarded(row["Input.key"]), row["WorkerId"].strip()
+        answers.append(Imported(key, worker, given[::-1] if turned else given, *times, place, turned))
     return MturkResults(tuple(answers), rejected, blank)
 
 
@@ -189,17 +174,13 @@ def _rows(path: PathLike, also: Sequence[str]) -> Iterator[tuple[str, Mapping[st
         header = [title.strip() for title in header]
         for required in ("WorkerId", "Input.key", *also):
             if header.count(required) != 1:
-                often = "twice" if required in header else "missing"
-                raise DataError(
-                    f"{name}:{line}: the column {required} is {often}; columns found: {some(header) or 'none'}"
-                )
+                there = some(header) or "none"
+                raise DataError(f"{name}:{line}: there must be one column {required}; columns found: {there}")
         if not any(title.startswith("Answer.") for title in header):
             raise DataError(f"{name}:{line}: there is no column of answers, such as Answer.{ANSWER}")
         for number, row in rows:
             if len(row) > len(header):
-                raise DataError(
-                    f"{name}:{number}: this line has {counted(len(row), 'field')} but the first has {len(header)}"
-                )
+                check_width(row, header, f"{name}:{number}")
             # Mechanical Turk omits the last columns (Approve, Reject) if they are empty.
             yield f"{name}:{number}", dict(zip(header, [*row, *[""] * (len(header) - len(row))], strict=True))
 
@@ -219,9 +200,7 @@ def _fields(row: Mapping[str, str], place: str) -> dict[str, Any]:
     if isinstance(given, list) and len(given) == 1:
         given = given[0]
     if not isinstance(given, dict) or not given:
-        raise DataError(
-            f"{place}, column Answer.{_JSON}: this must be one JSON object with the answers, not {shown(given)}"
-        )
+        raise DataError(f"{place}, column Answer.{_JSON}: this must be one JSON object, not {shown(given)}")
     for name, value in given.items():
         inner = {f"{name}.{choice}": taken for choice, taken in value.items()} if isinstance(value, dict) else {}
         fields |= inner or {name: value}
@@ -230,23 +209,19 @@ def _fields(row: Mapping[str, str], place: str) -> dict[str, Any]:
 
 def _score(fields: Mapping[str, Any], name: str, place: str) -> int | None:
     """Return the score in an answer, None if it is empty."""
-    if name in fields:
-        value = fields[name]
-        if value is None or (isinstance(value, str) and not value.strip()):
-            return None
-        return _checked(whole(value) if isinstance(value, str) else value, value, place)
-    # Radio buttons: NAME.4, possibly with a suffix.
-    button = re.compile(rf"{re.escape(name)}\.([0-9]{{1,9}})(?:\..*)?", re.DOTALL)
-    choices = [(found[1], value) for field, value in fields.items() if (found := button.fullmatch(field))]
-    if not choices:
-        raise DataError(f"{place}: this is not there; answers found: {some(fields)}")
-    ticked = sorted({int(choice) for choice, value in choices if _is_ticked(value, place)})
-    if len(ticked) > 1:
-        raise DataError(f"{place}: the scores {some(ticked)} are all chosen; only one may be")
-    return _checked(ticked[0], ticked[0], place) if ticked else None
-
-
-def _checked(score: object, given: object, place: str) -> int:
+    given = fields.get(name)
+    if name not in fields:  # radio buttons: NAME.4, possibly with a suffix
+        button = re.compile(rf"{re.escape(name)}\.([0-9]{{1,9}})(?:\..*)?", re.DOTALL)
+        choices = [(found[1], value) for field, value in fields.items() if (found := button.fullmatch(field))]
+        if not choices:
+            raise DataError(f"{place}: this is not there; answers found: {some(fields)}")
+        ticked = sorted({int(choice) for choice, value in choices if _is_ticked(value, place)})
+        if len(ticked) > 1:
+            raise DataError(f"{place}: the scores {some(ticked)} are all chosen; only one may be")
+        given = ticked[0] if ticked else None
+    score = whole(given) if isinstance(given, str) else given
+    if score is None or (isinstance(score, str) and not score.strip()):
+        return None
     if type(score) is not int or not 1 <= score <= POINTS:
         raise DataError(f"{place}: a score must be a whole number from 1 to {POINTS}, not {shown(given)}")
     return score
@@ -259,15 +234,6 @@ def _is_ticked(value: object, place: str) -> bool:
     return said in ("true", "1", "on")
 
 
-def _order(text: str, place: str) -> str:
-    order = text.strip()
-    if order not in ("12", "21"):
-        raise DataError(
-            f"{place}, column Input.order: this must be 12 or 21, as in the table of tasks, not {shown(text)}"
-        )
-    return order
-
-
 def _milliseconds(text: str) -> int | None:
     seconds = whole(text)
     return seconds * 1000 if isinstance(seconds, int) and 0 <= seconds <= _MOST_SECONDS else None
@@ -275,13 +241,9 @@ def _milliseconds(text: str) -> int | None:
 
 def _moment(text: str) -> int | None:
     """Parse a time such as ``Wed Dec 18 10:15:33 PST 2019`` to milliseconds since 1970; None if it is invalid."""
-    words = text.split()
-    if len(words) != 6 or words[4] not in _ZONES:
-        return None
+    words = " ".join(_ZONES.get(word, word) for word in text.split())
     try:
-        local = datetime.strptime(" ".join([*words[1:4], words[5]]), "%b %d %H:%M:%S %Y")
+        moment = round(datetime.strptime(words, "%a %b %d %H:%M:%S %z %Y").timestamp() * 1000)
     except ValueError:
         return None
-    at = local.replace(tzinfo=timezone(timedelta(hours=_ZONES[words[4]])))
-    moment = round((at - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
     return moment if moment >= 0 else None

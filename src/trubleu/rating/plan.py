@@ -113,16 +113,16 @@ def make_plan(
     room = math.floor(Fraction(limit) * 60 / Fraction(seconds))  # tasks that a person has time for
     most = _most_items(config, room - practice)
     if missing and most < 1:
-        raise UsageError(
-            f"in {limit:g} minutes nobody gets beyond {practice} practice items of {seconds:g} seconds; "
-            "allow more minutes"
-        )
+        first = f"{practice} practice items of {seconds:g} seconds"
+        raise UsageError(f"in {limit:g} minutes nobody gets beyond {first}; allow more minutes")
     most = min(most, config.most_ratings_per_rater or most, items)
     least = config.raters if least_people is None else least_people
     people = max(-(-missing // most), least) if missing else 0
-    each = -(-missing // people) if people else 0
-    gold = math.ceil(sum(config.gold.beside(share) * number for share, number in _shares(missing, people)))
+    few, more = divmod(missing, max(people, 1))  # work is shared evenly: some have one item more
+    each = few + bool(more)
+    gold = math.ceil(config.gold.beside(few) * (people - more) + config.gold.beside(few + 1) * more)
     tasks = missing + gold + people * practice
+    longest = each + math.ceil(config.gold.beside(each)) + practice if people else 0
     hours = Fraction(tasks) * Fraction(seconds) / 3600
     return Plan(
         items=items,
@@ -135,9 +135,7 @@ def make_plan(
         hours=float(hours),
         people=people,
         items_each=each,
-        minutes_each=float((each + math.ceil(config.gold.beside(each)) + practice) * Fraction(seconds) / 60)
-        if people
-        else 0.0,
+        minutes_each=float(longest * Fraction(seconds) / 60),
         cost=float(hours * Fraction(pay)),
         currency=config.pay.currency,
         seconds_per_item=seconds,
@@ -162,11 +160,3 @@ def _most_items(config: StudyConfig, room: int) -> int:
     while most > 0 and most + math.ceil(config.gold.beside(most)) > room:
         most -= 1
     return most
-
-
-def _shares(missing: int, people: int) -> list[tuple[int, int]]:
-    """Return items per person and the number of people with each, if work is shared evenly."""
-    if not people:
-        return []
-    few, more = divmod(missing, people)
-    return [(few, people - more), (few + 1, more)]

@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections import Counter
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -319,9 +320,8 @@ def new_link(connection: Connection, rater: int, *, now: int) -> str:
 
 def mark(connection: Connection, rater: int, step: str, *, now: int) -> Rater:
     """Record that a rater has consented or read the instructions, the first time."""
-    column = {"consented": raters.c.consented_at, "instructed": raters.c.instructed_at}[step]
-    person = get_rater(connection, rater, lock=True)
-    if getattr(person, column.name) is None:
+    person, column = get_rater(connection, rater, lock=True), f"{step}_at"
+    if getattr(person, column) is None:
         connection.execute(raters.update().where(raters.c.id == rater).values({column: now}))
         note(connection, step, rater, now)
     return rater_of(get_rater(connection, rater))
@@ -356,11 +356,8 @@ def _give_back_and_settle(connection: Connection, rater: int, *, give_back: bool
     touched = connection.execute(select(assignments.c.item).where(assignments.c.rater == rater)).scalars().all()
     if give_back:
         lock_items(connection, touched)
-        connection.execute(
-            assignments.update()
-            .where(assignments.c.rater == rater, assignments.c.state == "leased")
-            .values(state="expired")
-        )
+        mine = (assignments.c.rater == rater, assignments.c.state == "leased")
+        connection.execute(assignments.update().where(*mine).values(state="expired"))
     settle(connection, touched, now=now)
 
 
@@ -414,11 +411,9 @@ def gold_scores(connection: Connection, rater: int | None = None) -> dict[int, G
         if span is not None and row.score is not None:
             pair = (row.rater, row.item)
             right[pair] = right.get(pair, True) and span[0] <= row.score <= span[1]
-    found: dict[int, GoldScore] = {}
-    for (who, _), is_right in right.items():
-        before = found.get(who, GoldScore(0, 0))
-        found[who] = GoldScore(before.right + is_right, before.total + 1)
-    return found
+    total = Counter(who for who, _ in right)
+    fine = Counter(who for (who, _), is_right in right.items() if is_right)
+    return {who: GoldScore(fine[who], total[who]) for who in total}
 
 
 def broken_rule(rule: GoldRule | None, rater: Rater, score: GoldScore | None) -> str | None:
@@ -447,10 +442,9 @@ def exclude_by_rule(connection: Connection, rule: GoldRule | None, numbers: Coll
     if rule is None or rule.then != "exclude":
         return 0
     scores = gold_scores(connection)
-    excluded = 0
-    for rater in all_raters(connection):
-        reason = broken_rule(rule, rater, scores.get(rater.id)) if rater.id in numbers else None
-        if reason is not None and not rater.excluded:
-            set_excluded(connection, rater.id, True, reason=reason, now=now)
-            excluded += 1
-    return excluded
+    asked = [rater for rater in all_raters(connection) if rater.id in numbers and not rater.excluded]
+    reasons = {rater.id: broken_rule(rule, rater, scores.get(rater.id)) for rater in asked}
+    broken = {rater: reason for rater, reason in reasons.items() if reason is not None}
+    for rater, reason in broken.items():
+        set_excluded(connection, rater, True, reason=reason, now=now)
+    return len(broken)

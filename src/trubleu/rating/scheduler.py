@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, or_, select
 
@@ -16,13 +16,14 @@ from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
-from trubleu.rating.store.updates import add_entries, add_entry, rating_rows, set_assignment, set_item, set_rater
+from trubleu.rating.store.updates import add_entries, add_entry, change, rating_rows
 
 if TYPE_CHECKING:
     from random import Random
 
     from trubleu.rating.config import StudyConfig
 
+T = TypeVar("T")
 
 SHUFFLES = 2**31 - 1  # orders are drawn below this
 
@@ -93,6 +94,10 @@ class NoConsentError(UsageError):
     """An answer from a rater who has not consented."""
 
 
+class ScoresError(UsageError):
+    """Scores that do not fit the questions."""
+
+
 class TooEarlyError(UsageError):
     """An answer before the minimum time for a task.
 
@@ -158,6 +163,17 @@ class Earlier:
 
     scores: tuple[int | None, ...] | None
     note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A rater's answer to a task, as `Study.answer` takes it; the scores are None for "cannot judge"."""
+
+    task: int
+    key: str
+    scores: tuple[int | None, ...] | None
+    milliseconds: int | None
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +284,9 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if connection.execute(_FIRST_LATE, {"now": now}).first() is not None:
         return "late"
     person = get_rater(connection, rater, lock=True)
-    if person.excluded or person.erased_at is not None or get_meta(connection, "state") == "paused":
+    if person.excluded or person.erased_at is not None or _lacks_consent(config, person):
         return None
-    if _lacks_consent(config, person):
+    if get_meta(connection, "state") == "paused":
         return None
     held = connection.execute(_HELD, {"rater": rater}).first()
     if held is not None:
@@ -278,7 +294,7 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if not person.practice_done:
         if (item := connection.execute(FIRST_OF_ROLE, {"role": "practice", "rater": rater}).first()) is not None:
             return _handed_out(connection, config, item, person, now)
-        set_rater(connection, person, practice_done=True)
+        change(connection, raters, person, practice_done=True)
         person = get_rater(connection, rater, lock=True)
     if config.most_ratings_per_rater is not None and person.rated >= config.most_ratings_per_rater:
         return None
@@ -286,12 +302,8 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if lost is not None and (task := _taken_up(connection, config, lost, person, now)) is not None:
         return task
     chance = draw(secret_of(connection), config.seed, rater, person.had)
-    item = gold_item(connection, config, rater, chance)
-    if item is None:
-        item = least_loaded(connection, config, rater, chance)
-    if item is None:
-        return None
-    return _handed_out(connection, config, item, person, now)
+    item = gold_item(connection, config, rater, chance) or least_loaded(connection, config, rater, chance)
+    return None if item is None else _handed_out(connection, config, item, person, now)
 
 
 def _lacks_consent(config: StudyConfig, person: Row[Any]) -> bool:
@@ -309,29 +321,22 @@ def _taken_up(connection: Connection, config: StudyConfig, own: Row[Any], person
         if fresh.state == "expired" and item.role == "item":
             if lost and item.load >= item.wanted:
                 return None
-            set_item(connection, item, load=item.load + 1)
+            change(connection, items, item, load=item.load + 1)
         until, shown_at = _until(config, item.role, now), now if lost else min(fresh.shown_at, now)
-        set_assignment(connection, fresh, state="leased", lease_until=until, shown_at=shown_at)
+        change(connection, assignments, fresh, state="leased", lease_until=until, shown_at=shown_at)
     return _task(connection, own, person)
 
 
 def _handed_out(connection: Connection, config: StudyConfig, item: Row[Any], person: Row[Any], now: int) -> Task:
     chance = draw(secret_of(connection), config.seed, person.id, person.had, item.id)
     flipped = item.parts == 2 and chance.random() < 0.5
-    row = {
-        "item": item.id,
-        "rater": person.id,
-        "state": "leased",
-        "flipped": flipped,
-        "turn": 0,
-        "lease_until": _until(config, item.role, now),
-        "shown_at": now,
-    }
-    number = add_row(connection, assignments, row)
+    until = _until(config, item.role, now)
+    row = {"item": item.id, "rater": person.id, "state": "leased", "lease_until": until, "shown_at": now}
+    number = add_row(connection, assignments, {**row, "flipped": flipped, "turn": 0})
     if item.role == "item":
-        set_item(connection, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
+        change(connection, items, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
     if item.role != "practice":
-        set_rater(connection, person, had=person.had + 1)
+        change(connection, raters, person, had=person.had + 1)
     order = shown_order(secret_of(connection), item.parts, item.id, person.id, flipped)
     return _shown(number, item, order, 0, person.answered)
 
@@ -346,7 +351,7 @@ def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
     if row is None or row.assignment != held.id:
         return task
     scores = None if row.scores is None else tuple(json.loads(row.scores))
-    return replace(task, earlier=Earlier(arranged(scores, order), row.note))
+    return replace(task, earlier=Earlier(scores and arranged(scores, order), row.note))
 
 
 def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -> tuple[int, ...]:
@@ -360,7 +365,7 @@ def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -
     return tuple(order[::-1] if flipped else order)
 
 
-def arranged(scores: tuple[int | None, ...] | None, order: tuple[int, ...]) -> tuple[int | None, ...] | None:
+def arranged(scores: tuple[T, ...], order: tuple[int, ...]) -> tuple[T, ...]:
     """Reorder scores to match another order of the texts.
 
     Examples
@@ -368,8 +373,6 @@ def arranged(scores: tuple[int | None, ...] | None, order: tuple[int, ...]) -> t
     >>> arranged((1, 2, 3, 4), (1, 0)), arranged((1, 2, 3), (2, 0, 1))
     ((3, 4, 1, 2), (3, 1, 2))
     """
-    if scores is None:
-        return None
     each = len(scores) // len(order)
     return tuple(score for part in order for score in scores[part * each : (part + 1) * each])
 
@@ -384,24 +387,14 @@ def _shown(assignment: int, item: Row[Any], order: tuple[int, ...], turn: int, a
     return Task(assignment, blind, answered, practice, f"{assignment}-{turn}", order)
 
 
-def answer(
-    connection: Connection,
-    config: StudyConfig,
-    rater: int,
-    assignment: int,
-    scores: tuple[int | None, ...] | None,
-    *,
-    key: str,
-    milliseconds: int | None,
-    text: str | None,
-    now: int,
-) -> Outcome:
+def answer(connection: Connection, config: StudyConfig, rater: int, given: Answer, *, now: int) -> Outcome:
     """Store an answer (see `Study.answer`)."""
+    assignment = given.task
     person = get_rater(connection, rater, lock=True)
     if _lacks_consent(config, person):
         raise NoConsentError("an answer came before consent, and was not kept; agree first")
     # Keys are per rater: nobody can use up another rater's.
-    own_key = f"{rater}:{key}"
+    own_key = f"{rater}:{given.key}"
     before = connection.execute(_BY_KEY, {"key": own_key}).first()
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": assignment, "rater": rater}).first()
     if item is None:
@@ -409,7 +402,7 @@ def answer(
     task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
     order = shown_order(secret_of(connection), item.parts, item.id, rater, task.flipped)
     places = tuple(sorted(range(item.parts), key=order.__getitem__))
-    true_order = arranged(scores, places)
+    true_order = given.scores and arranged(given.scores, places)
     if before is not None:
         if before.assignment != assignment:
             raise UsageError(f"the answer to task {assignment} has the key of another answer; send it with its own")
@@ -423,36 +416,24 @@ def answer(
     if early > 0 and item.role != "practice":
         raise TooEarlyError(early)
     counted = true_order is not None and item.role == "item" and not person.excluded and item.counted < item.wanted
+    times = {"milliseconds": measured, "client_milliseconds": given.milliseconds}
     if true_order is not None:
-        given = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now}
-        times = {"milliseconds": measured, "client_milliseconds": milliseconds}
-        connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), given | times))
+        common = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now, **times}
+        connection.execute(_ADD_RATINGS, rating_rows(true_order, len(config.questions), common))
     state = "unable" if true_order is None else "answered"
-    set_assignment(connection, task, state=state, before=person.last)
+    change(connection, assignments, task, state=state, before=person.last)
     if item.role != "practice":
         rated = person.rated + (item.role == "item" and true_order is not None)
         answered = person.answered + 1
-        set_rater(connection, person, answered=answered, rated=rated, last=assignment, break_at=None)
-    tip = add_entry(
-        connection,
-        {
-            "at": now,
-            "kind": state,
-            "rater": rater,
-            "item": item.id,
-            "assignment": assignment,
-            "scores": None if true_order is None else json.dumps(true_order),
-            "flipped": task.flipped,
-            "milliseconds": measured,
-            "client_milliseconds": milliseconds,
-            "client_key": own_key,
-            "counted": counted,
-            "note": text or None,
-        },
-        item.tip,
-    )
+        change(connection, raters, person, answered=answered, rated=rated, last=assignment, break_at=None)
+    entry = {
+        "at": now, "kind": state, "rater": rater, "item": item.id, "assignment": assignment, "flipped": task.flipped,
+        "scores": None if true_order is None else json.dumps(true_order), "counted": counted, "client_key": own_key,
+        "note": given.note or None, **times,
+    }  # fmt: skip
+    tip = add_entry(connection, entry, item.tip)
     load = item.load - (task.state == "leased") + counted if item.role == "item" else item.load
-    set_item(connection, item, load=load, counted=item.counted + counted, tip=tip)
+    change(connection, items, item, load=load, counted=item.counted + counted, tip=tip)
     return _outcome(item, true_order, counted=counted, repeated=False)
 
 
@@ -461,20 +442,20 @@ def checked_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> tuple
 
     Raises
     ------
-    UsageError
+    ScoresError
         If they do not fit the questions.
     """
-    slots = config.asked.slots
+    slots = config.slots
     if len(scores) != len(slots):
-        raise UsageError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
+        raise ScoresError(f"there are {len(scores)} scores, but the study has {len(slots)} per item")
     for (_, _, question), score in zip(slots, scores, strict=True):
         if score is not None and (type(score) is not int or not 1 <= score <= question.points):
             named = f" for {question.name}" if question.name else ""
-            raise UsageError(f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}")
+            raise ScoresError(f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}")
         if score is None and question.required:
-            raise UsageError(f"the question {question.name or question.text!r} must be answered")
+            raise ScoresError(f"the question {question.name or question.text!r} must be answered")
     if all(score is None for score in scores):
-        raise UsageError("no question is answered")
+        raise ScoresError("no question is answered")
     return competition_ranks([score or 0 for score in scores]) if config.kind == "ranking" else scores
 
 
@@ -515,13 +496,14 @@ def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | 
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": person.last, "rater": rater}).one()
     task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
     connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
-    set_assignment(connection, task, state="leased", lease_until=now + _lease(config), turn=task.turn + 1, shown_at=now)
+    until = _until(config, item.role, now)
+    change(connection, assignments, task, state="leased", lease_until=until, turn=task.turn + 1, shown_at=now)
     entry = {
         "at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped
     }  # fmt: skip
     add_entries(connection, [entry])
     rated = person.rated - (item.role == "item" and task.state == "answered")
-    set_rater(connection, person, answered=person.answered - 1, rated=rated, last=task.before)
+    change(connection, raters, person, answered=person.answered - 1, rated=rated, last=task.before)
     if item.role == "item":
         settle(connection, [item.id], now=now)
     held = connection.execute(_HELD_TASK, {"assignment": task.id}).one()
@@ -540,7 +522,7 @@ def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins
         connection.execute(ITEM_LOCKED, {"item": held.item}).one()
         fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
         if fresh.state == "leased":
-            set_assignment(connection, fresh, lease_until=_until(config, held.role, now), shown_at=now)
+            change(connection, assignments, fresh, lease_until=_until(config, held.role, now), shown_at=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,8 @@ def read_secret(folder: Path) -> str:
     try:
         found = path.read_text("ascii").strip()
     except FileNotFoundError as error:
-        raise DataError(
-            f"{path} is not there, and without it the study can be neither checked nor served; copy it from the folder "
-            "that the study was made in, or from a backup"
-        ) from error
+        remedy = "copy it from the folder that the study was made in, or from a backup"
+        raise DataError(f"{path} is not there, and without it the study cannot be used; {remedy}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read; check its permissions, or restore it from a backup") from error
     if not found:

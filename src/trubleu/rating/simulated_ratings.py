@@ -63,10 +63,8 @@ def simulated_ratings(
     """
     people = [rater for rater in study.raters() if not rater.is_model and not (rater.label or "").startswith(LABEL)]
     if real := sum(rater.answered for rater in people):
-        raise UsageError(
-            f"{study.folder} has {counted(real, 'answer')} of real raters, with which simulated ones would be mixed; "
-            "rehearse with a study of its own"
-        )
+        answers = counted(real, "answer")
+        raise UsageError(f"{study.folder} has {answers} of real raters; rehearse with a study of its own")
     stored = study.items()
     most = max(item.wanted for item in stored)
     if not most <= raters <= 10_000:

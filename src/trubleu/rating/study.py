@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import hmac
+import json
+import os
+import secrets
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from random import Random
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
+from sqlalchemy.engine import URL
 
-from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted
+from trubleu.files.writer import new_folder, write_private
 from trubleu.rating import raters as people
 from trubleu.rating import scheduler
+from trubleu.rating.answers import settle
 from trubleu.rating.audit import check as check_store
-from trubleu.rating.config import StudyConfig, read_config
-from trubleu.rating.create import LEAD, SETTINGS, bring_in_step, check_kind, fix_questions, found, in_step, open_store
+from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key, read_config
+from trubleu.rating.items import Item, check_items
+from trubleu.rating.secret import SECRET, new_secret, read_secret
 from trubleu.rating.store import queries
-from trubleu.rating.store.schema import log
+from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
+from trubleu.rating.store.schema import MODELS_COUNT, items, log, raters
+from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import TracebackType
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Concatenate, Self
 
     from trubleu.files.paths import PathLike
-    from trubleu.rating.items import Item
     from trubleu.rating.raters import NewRater, Rater
     from trubleu.rating.scheduler import Outcome, Task
-    from trubleu.rating.store.database import Store
     from trubleu.rating.store.queries import LogRow, RatingRow, StoredItem
 
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+SETTINGS, DATABASE, ADDRESS, LEAD, GOLD = "study.yaml", "store.db", "store.url", "lead.token", "gold.jsonl"
 
 
 def time_now() -> int:
@@ -173,22 +183,20 @@ class Study:
         if not (at / SETTINGS).is_file():
             raise DataError(f"{at} has no study: there is no {SETTINGS}; create one with trubleu rate new")
         config = read_config(at / SETTINGS)
-        store = open_store(at, copy=copy)
+        store = Store.open(store_url_of(at), copy=copy)
         try:
+            store.secret = read_secret(at)
             if check:
                 store.read(lambda connection: check_store(connection, store))
-            check_kind(store, config, at)
+            store.read(lambda connection: check_kind(connection, config, at / SETTINGS))
             study = cls(at, config, store)
             if not store.read(lambda connection: in_step(connection, config)):
                 if sync:
                     store.write(lambda connection: bring_in_step(connection, config, now=study._at(now)))
                 else:
-                    warnings.warn(
-                        f"{at / SETTINGS} asks for other ratings per item, practice or gold items than the study has "
-                        "now; they take effect when trubleu rate serve is restarted",
-                        TrubleuWarning,
-                        stacklevel=2,
-                    )
+                    told = f"{at / SETTINGS} asks for other ratings per item, practice or gold items than there are"
+                    remedy = "they take effect when trubleu rate serve is restarted"
+                    warnings.warn(f"{told}; {remedy}", TrubleuWarning, stacklevel=2)
             if sync:
                 study.release(now=now)
         except BaseException:
@@ -203,9 +211,7 @@ class Study:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     @property
@@ -300,12 +306,10 @@ class Study:
         StoreError
             If it could not be saved; the rater should try again.
         """
-        given = None if scores is None else scheduler.checked_scores(self.config, scores)
+        checked = None if scores is None else scheduler.checked_scores(self.config, scores)
         scheduler.check_answer(key, milliseconds, note)
-        at = self._at(now)
-        return self._write(
-            scheduler.answer, self.config, rater, task, given, key=key, milliseconds=milliseconds, text=note, now=at
-        )
+        given = scheduler.Answer(task, key, checked, milliseconds, note or "")
+        return self._write(scheduler.answer, self.config, rater, given, now=self._at(now))
 
     def undo(self, rater: int, *, task: int | None = None, now: int | None = None) -> Task | None:
         """Undo a rater's last answer and return its task; calling it again undoes the one before.
@@ -479,12 +483,9 @@ class Study:
         """
         erased = self._write(people.erase, rater, now=self._at(now))
         if not self.store.forget():
-            warnings.warn(
-                f"rater {rater} is erased, but {self.store.name}-wal may still hold the identity, as another program "
-                "uses the store; erase the rater again when it is quiet",
-                TrubleuWarning,
-                stacklevel=2,
-            )
+            told = f"rater {rater} is erased, but {self.store.name}-wal may still hold the identity"
+            remedy = "another program uses the store, so erase the rater again later"
+            warnings.warn(f"{told}; {remedy}", TrubleuWarning, stacklevel=2)
         return erased
 
     @property
@@ -520,3 +521,171 @@ class Study:
     def _write(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
         """Run a function in a transaction."""
         return self.store.write(lambda connection: work(connection, *arguments, **options))
+
+
+def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item], *, first_position: int = 0) -> None:
+    """Add items in order, each with a random rank for assignment."""
+    draw = Random(f"{config.seed}/items/{first_position}")  # noqa: S311 - an order, not a secret
+    secret = secret_of(connection)
+    first = (connection.execute(select(func.max(items.c.id))).scalar() or 0) + 1
+    rows = []
+    for at, item in enumerate(added):
+        fixed = {"id": first + at, "key": item.key, "position": first_position + at, "role": item.role}
+        fixed |= {"payload": item.to_json(), "parts": len(item.texts)}
+        wanted = config.raters if item.role == "item" else 0
+        made = row_mac(secret, "item", fixed, ITEM)
+        rows.append({**fixed, "wanted": wanted, "shuffle": draw.randrange(scheduler.SHUFFLES), "mac": made})
+    if rows:
+        connection.execute(items.insert(), rows)
+    put_meta(connection, ITEMS, str(int(get_meta(connection, ITEMS) or 0) + len(rows)))
+
+
+def in_step(connection: Connection, config: StudyConfig) -> bool:
+    """Return whether the store matches the settings."""
+    wanted = [(item.key, item.to_json(), at) for at, item in enumerate(config.examples)]
+    there = [(row.key, row.payload, row.position) for row in _examples(connection) if row.role != "retired"]
+    return not _changed(connection, config) and wanted == there
+
+
+def _synced(config: StudyConfig) -> dict[str, str]:
+    """Return the settings that the store keeps as they are now."""
+    return {"raters": str(config.raters), MODELS_COUNT: str(config.models_count).lower()}
+
+
+def _changed(connection: Connection, config: StudyConfig) -> dict[str, str]:
+    """Return those of these that differ."""
+    return {key: value for key, value in _synced(config).items() if value != get_meta(connection, key)}
+
+
+def _examples(connection: Connection) -> list[Row[Any]]:
+    return list(connection.execute(select(items).where(items.c.role != "item").order_by(items.c.position, items.c.id)))
+
+
+def bring_in_step(connection: Connection, config: StudyConfig, *, now: int) -> None:
+    """Sync the store with the settings: the number of ratings wanted, practice and gold items.
+
+    Raises
+    ------
+    DataError
+        If the settings ask for less than is there already.
+    """
+    lock_study(connection)
+    if not in_step(connection, config):
+        if changed := _changed(connection, config):
+            _sync_wanted(connection, config, changed, now)
+        _sync_examples(connection, config)
+
+
+def _sync_wanted(connection: Connection, config: StudyConfig, changed: Mapping[str, str], now: int) -> None:
+    before = int(get_meta(connection, "raters") or 0)
+    most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
+    if config.raters < before and most > config.raters:
+        wanted = counted(config.raters, "rater")
+        raise DataError(f"study.yaml asks for {wanted} per item, but some have {most}; write raters: {before} again")
+    for key, value in changed.items():
+        put_meta(connection, key, value)
+        people.note(connection, {MODELS_COUNT: "models"}.get(key, key), None, now, value)
+    connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))
+    settle(connection, connection.execute(select(items.c.id).where(items.c.role == "item")).scalars().all(), now=now)
+
+
+def _sync_examples(connection: Connection, config: StudyConfig) -> None:
+    """Add, change and retire practice and gold items; answers to retired ones are kept."""
+    there = {row.key: row for row in _examples(connection)}
+    for key in there.keys() - {item.key for item in config.examples}:
+        if there[key].role != "retired":
+            _set(connection, there[key], role="retired")
+    for at, item in enumerate(config.examples):
+        if item.key not in there:
+            add_items(connection, config, [item], first_position=at)
+        else:
+            _set(connection, there[item.key], role=item.role, payload=item.to_json(), position=at)
+
+
+def _set(connection: Connection, row: Row[Any], **changes: object) -> None:
+    made = row_mac(secret_of(connection), "item", {**row._asdict(), **changes}, ITEM)
+    connection.execute(items.update().where(items.c.id == row.id).values(**changes, mac=made))
+
+
+def found(
+    target: Path,
+    config: StudyConfig,
+    added: Sequence[Item],
+    *,
+    store_url: str | None,
+    secret: str | None = None,
+    also: Callable[[Connection], object] | None = None,
+) -> None:
+    """Create the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is created."""
+    check_items(added, config.parts)
+    if not target.absolute().parent.is_dir():
+        raise DataError(f"{target} cannot be created: there is no folder {target.parent}; create it first")
+    secret = new_secret() if secret is None else secret
+    with new_folder(target) as making:
+        making.chmod(0o700)  # it will hold personal data
+        config = _write_settings(making, config)
+        parse_config((making / SETTINGS).read_text("utf-8"), SETTINGS, making)  # fail now if it could not be read back
+        if store_url is None:
+            os.close(os.open(making / DATABASE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        else:
+            write_private(making / ADDRESS, store_url)
+        write_private(making / SECRET, secret)
+
+        def fill(connection: Connection) -> None:
+            settings = {"study": secrets.token_hex(8), "kind": config.kind, "state": "running", TIP: ""}
+            settings |= {people.KEY: secrets.token_urlsafe(32), QUESTIONS: question_key(config), **_synced(config)}
+            for key, value in settings.items():
+                put_meta(connection, key, value)
+            add_items(connection, config, added)
+            add_items(connection, config, config.examples)
+            if also is not None:
+                also(connection)
+
+        Store.create(store_url_of(making), fill, secret=secret).close()
+
+
+def store_url_of(folder: Path) -> str | URL:
+    """Return the URL of a study's database."""
+    address = folder / ADDRESS
+    if not address.exists():
+        return URL.create("sqlite", database=str(folder / DATABASE))  # as a string, a ? in the path would end it
+    try:
+        return address.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{address} cannot be read: {error}; check its permissions") from error
+
+
+def check_kind(connection: Connection, config: StudyConfig, path: Path) -> None:
+    """Raise an error for settings of another study type, or with changed questions once there are raters."""
+    if (kind := get_meta(connection, "kind")) != config.kind:
+        raise DataError(f"{path} says kind: {config.kind}, but the study was made as {kind}; change it back")
+    if (parts := connection.execute(select(items.c.parts).limit(1)).scalar()) != config.parts:
+        raise DataError(f"{path} says outputs: {config.parts}, but items have {parts}; change it back")
+    check_questions(connection, config)
+
+
+def check_questions(connection: Connection, config: StudyConfig) -> None:
+    """Raise an error for questions other than those fixed by the first rater."""
+    made = get_meta(connection, QUESTIONS)
+    if made == question_key(config) or not connection.execute(select(func.count()).select_from(raters)).scalar():
+        return
+    said = ", ".join(f"{name or 'the question'} ({points} points)" for name, points in json.loads(made or "[]"))
+    remedy = "change them back (wording, labels and required may change), or make a new study with rate new --config"
+    raise DataError(f"study.yaml has other questions than when raters were added: {said}; {remedy}")
+
+
+def fix_questions(connection: Connection, config: StudyConfig) -> None:
+    """Fix the questions before a rater is added: they must not change from the first rater on."""
+    if get_meta(connection, QUESTIONS) != question_key(config):
+        lock_study(connection)
+        check_questions(connection, config)
+        put_meta(connection, QUESTIONS, question_key(config))
+
+
+def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
+    if config.gold.file is not None:
+        config = replace(config, gold=replace(config.gold, file=GOLD))
+        (folder / GOLD).write_text(gold_lines(config), "utf-8", newline="\n")
+    (folder / SETTINGS).write_text(config_text(config), "utf-8", newline="\n")
+    write_private(folder / LEAD, people.new_token())
+    return config

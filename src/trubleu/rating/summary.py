@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from trubleu.errors import MissingExtraError
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
-from trubleu.rating.config import GoldRule, Question, StudyConfig, crowd_warnings
+from trubleu.rating.config import Question, StudyConfig, crowd_warnings
 from trubleu.rating.raters import GoldScore, Rater, broken_rule, gold_scores
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
@@ -327,20 +327,18 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     >>> study.close()
     """
     # One transaction, so that numbers fit each other while people go on rating.
-    there = study.store.read(_There)
-    rows, everybody = there.rows, there.raters
+    there = study.store.read(lambda connection: _There(connection, study.config, question))
+    config, everybody = study.config, there.raters
     items = [item for item in there.items if item.role == "item"]
-    of_items = [row for row in rows if row.role == "item" and (row.counted or not row.model)]
+    of_items = [row for row in there.rows if row.role == "item" and (row.counted or not row.model)]
     by_people = [row for row in of_items if row.counted and not row.model]
     scored = [row for row in of_items if row.question == question and row.score is not None and not row.model]
     texts = [row for row in scored if row.counted]
-    asked = study.config.questions
-    scale = (1, asked[question].points)
-    kappas = kappa_table(*_columns(texts), scale=scale)
+    kappas = kappa_table(*_columns(texts), scale=there.scale)
     pairs = [pair for pair in kappas.pairs if math.isfinite(pair.kappa)]
     shared = sum(pair.shared for pair in pairs)
     with_rest = {entry.rater: (entry.kappa, entry.shared) for entry in kappas.raters}
-    with_rest |= {rater.id: _excluded_with_rest(scored, rater.id, scale) for rater in everybody if rater.excluded}
+    with_rest |= {rater.id: _excluded_with_rest(scored, rater.id, there.scale) for rater in everybody if rater.excluded}
     first = [row for row in of_items if row.first]
     recent = [
         row
@@ -348,40 +346,13 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         if now - HOUR < row.answered_at <= now and not row.model and (row.item.id, row.rater) not in there.elsewhere
     ]
     wanted, done = sum(item.wanted for item in items), sum(row.counted for row in first)
-    by_rater = _grouped(rows, lambda row: row.rater)
+    missing, an_hour = wanted - done, sum(row.counted for row in recent)
     by_question = [
-        _question(each, [row for row in by_people if row.question == at], resamples) for at, each in enumerate(asked)
+        _question(each, [row for row in by_people if row.question == at], resamples)
+        for at, each in enumerate(config.questions)
     ]
     alpha = by_question[question].alpha
-    people = [
-        _rater(
-            rater,
-            by_rater.get(rater.id, []),
-            question,
-            scale[1],
-            *with_rest.get(rater.id, (math.nan, 0)),
-            there.gold.get(rater.id, GoldScore(0, 0)),
-            study.config.gold.rule,
-        )
-        for rater in everybody
-        if not rater.is_model
-    ]
-    parts = [part * len(asked) + question for part in range(study.config.parts)]
-
-    def model(rater: Rater) -> ModelSummary:
-        mine = by_rater.get(rater.id, [])
-        precise = {
-            (item, part): score
-            for (item, who), given in there.model_scores.items()
-            for part, at in enumerate(parts)
-            if who == rater.id and (score := given[at]) is not None
-        }
-        of_question = [row for row in mine if row.role == "item" and row.question == question]
-        beside = _model_agreement(texts, of_question, precise, points=scale[1], epsilon=epsilon)
-        person = _rater(rater, mine, question, scale[1], beside.kappa, beside.shared, GoldScore(0, 0), None)
-        person = replace(person, flags=tuple(_always_same(person)))
-        return ModelSummary(person=person, refused=there.unable[rater.id], beside=beside)
-
+    people = [there.rater(each, *with_rest.get(each.id, (math.nan, 0))) for each in everybody if not each.is_model]
     return Summary(
         paused=there.state == "paused",
         items=len(items),
@@ -392,58 +363,111 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         unable=sum(item.unable for item in items),
         waiting=sum(item.load - item.counted for item in items),
         last_hour=len(recent),
-        hours_left=_hours_left(wanted - done, sum(row.counted for row in recent)),
+        hours_left=0.0 if missing <= 0 else missing / an_hour if an_hour else None,
         question=question,
         questions=tuple(by_question),
         alpha=alpha,
         kappa=sum(pair.kappa * pair.shared for pair in pairs) / shared if shared else None,
         pairs=len(pairs),
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
-        weights=_weights(study.config, list(_grouped(by_people, lambda row: row.text).values())),
+        weights=_weights(config, list(_grouped(by_people, lambda row: row.text).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
-        models=tuple(model(rater) for rater in everybody if rater.is_model),
+        models=tuple(there.model(rater, texts, epsilon) for rater in everybody if rater.is_model),
         notes=(
-            *_notes(study.config, alpha, items, len(kappas.pairs) - len(pairs)),
+            *_notes(config, alpha, items, len(kappas.pairs) - len(pairs)),
             *filter(None, [by_models_only(row for row in of_items if row.counted)]),
         ),
-        warnings=tuple(crowd_warnings(study.config)),
+        warnings=tuple(crowd_warnings(config)),
     )
+
+
+class _There:
+    """What a store holds, and how its raters answer one of the questions."""
+
+    def __init__(self, connection: Connection, config: StudyConfig, question: int) -> None:
+        unable = select(assignments.c.rater).where(assignments.c.state == "unable")
+        from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
+        self.items = queries.stored_items(connection)
+        self.rows = queries.table(connection)
+        self.raters = people.all_raters(connection)
+        self.state = get_meta(connection, "state")
+        self.elsewhere = {(row.item, row.rater) for row in connection.execute(from_elsewhere)}
+        self.scale = (1, config.questions[question].points)
+        self._config = config
+        self._question = question
+        self._by_rater = _grouped(self.rows, lambda row: row.rater)
+        self._gold = gold_scores(connection)
+        self._model_scores = queries.model_scores(connection)
+        self._unable = Counter(connection.execute(unable).scalars())
+
+    def _asked(self, rater: Rater) -> list[RatingRow]:
+        """Return a rater's answers to the question, gold and practice items apart."""
+        rows = self._by_rater.get(rater.id, [])
+        return [row for row in rows if row.role == "item" and row.question == self._question]
+
+    def rater(self, rater: Rater, kappa: float, shared: int) -> RaterSummary:
+        """Summarize one rater, whose agreement with the rest is given."""
+        rows = self._by_rater.get(rater.id, [])
+        first = [row for row in rows if row.role == "item" and row.first]
+        scores = [row.score for row in self._asked(rater) if row.score is not None]
+        times = [row.seconds for row in first if row.seconds is not None]
+        rule, gold = self._config.gold.rule, self._gold.get(rater.id, GoldScore(0, 0))
+        reason = None if rater.excluded else broken_rule(rule, rater, gold)
+        said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
+        return RaterSummary(
+            rater=rater,
+            ratings=len(first),
+            counted=sum(row.counted for row in first),
+            seconds=median(times) if times else None,
+            scores=tuple(scores.count(score) for score in range(1, self.scale[1] + 1)),
+            mean=fmean(scores) if scores else None,
+            spread=pstdev(scores) if scores else None,
+            gold_right=gold.right,
+            gold_total=gold.total,
+            gold_note=said,
+            agreement=kappa if math.isfinite(kappa) else None,
+            shared=shared,
+            last_at=max((row.answered_at for row in rows), default=None),
+        )
+
+    def model(self, rater: Rater, texts: Sequence[RatingRow], epsilon: float) -> ModelSummary:
+        """Summarize a model beside people's ratings of texts."""
+        questions, parts = len(self._config.questions), range(self._config.parts)
+        precise = {
+            (item, part): score
+            for (item, who), given in self._model_scores.items()
+            for part in parts
+            if who == rater.id and (score := given[part * questions + self._question]) is not None
+        }
+        beside = _model_agreement(texts, self._asked(rater), precise, self.scale[1], epsilon)
+        person = self.rater(rater, beside.kappa, beside.shared)
+        person = replace(person, flags=tuple(_always_same(person)))
+        return ModelSummary(person=person, refused=self._unable[rater.id], beside=beside)
 
 
 def _question(question: Question, rows: Sequence[RatingRow], resamples: int) -> QuestionSummary:
     answered = [row for row in rows if row.score is not None]
+    # Several items may show the same text, and texts of one segment are alike.
+    segments = [row.item.item.segment or row.item.item.key for row in answered]
     return QuestionSummary(
         name=question.name,
         text=question.text,
         answered=len(answered),
         left_out=len(rows) - len(answered),
-        # Several items may show the same text, and texts of one segment are alike.
-        alpha=krippendorff_alpha(
-            *_columns(answered),
-            groups=[row.item.item.segment or row.item.item.key for row in answered],
-            resamples=resamples,
-        ),
+        alpha=krippendorff_alpha(*_columns(answered), groups=segments, resamples=resamples),
     )
 
 
 def _model_agreement(
-    people: Sequence[RatingRow],
-    model: Sequence[RatingRow],
-    precise: Mapping[Text, float],
-    *,
-    points: int,
-    epsilon: float,
+    people: Sequence[RatingRow], model: Sequence[RatingRow], precise: Mapping[Text, float], points: int, epsilon: float
 ) -> ModelAgreement:
     """Return how a model's ratings compare with people's that count, to one question.
 
     ``precise`` has its scores as fractions, where there are some.
     """
     theirs = {row.text: row.score for row in model if row.score is not None}
-    scores: dict[Text, list[int]] = defaultdict(list)
-    for row in people:
-        if row.score is not None and row.text in theirs:
-            scores[row.text].append(row.score)
     shared = [row for row in people if row.score is not None and row.text in theirs]
+    scores = {text: [*_columns(rows)[2]] for text, rows in _grouped(shared, lambda row: row.text).items()}
     several = [row for row in shared if len(scores[row.text]) > 1]
     both = [row for row in model if row.text in scores]
     kappas = kappa_table(*_columns([*shared, *both]), scale=(1, points)).raters
@@ -518,22 +542,6 @@ def _always_same(person: RaterSummary) -> Iterator[str]:
         yield f"always the same: {score} in {max(person.scores)} of {given} answers"
 
 
-class _There:
-    """What a store holds."""
-
-    def __init__(self, connection: Connection) -> None:
-        unable = select(assignments.c.rater).where(assignments.c.state == "unable")
-        from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
-        self.items = queries.stored_items(connection)
-        self.rows = queries.table(connection)
-        self.raters = people.all_raters(connection)
-        self.state = get_meta(connection, "state")
-        self.elsewhere = {(row.item, row.rater) for row in connection.execute(from_elsewhere)}
-        self.gold = gold_scores(connection)
-        self.model_scores = queries.model_scores(connection)
-        self.unable = Counter(connection.execute(unable).scalars())
-
-
 def _columns(rows: Iterable[RatingRow]) -> tuple[list[Text], list[int], list[int]]:
     """Return what was rated, by whom and how."""
     kept = [(row, row.score) for row in rows if row.score is not None]
@@ -555,12 +563,6 @@ def _excluded_with_rest(rows: Sequence[RatingRow], rater: int, scale: tuple[int,
     return (found.kappa, found.shared) if found else (math.nan, 0)
 
 
-def _hours_left(missing: int, an_hour: int) -> float | None:
-    if missing <= 0:
-        return 0.0
-    return missing / an_hour if an_hour else None
-
-
 def _notes(config: StudyConfig, alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> Iterable[str]:
     if alpha.reason is None and alpha.items < _FEW:
         yield f"α is computed from {number_of(alpha.items, 'text')} with two ratings or more: too few to rely on it"
@@ -573,38 +575,6 @@ def _notes(config: StudyConfig, alpha: Reliability, items: Sequence[StoredItem],
     elif any(item.counted for item in items) and (short := [item for item in items if item.counted < item.wanted]):
         texts, wanted = sum(len(item.item.texts) for item in short), max(item.wanted for item in short)
         yield f"weights may still change: {number_of(texts, 'text')} with fewer than {number_of(wanted, 'rating')}"
-
-
-def _rater(
-    rater: Rater,
-    rows: Sequence[RatingRow],
-    question: int,
-    points: int,
-    kappa: float,
-    shared: int,
-    gold: GoldScore,
-    rule: GoldRule | None,
-) -> RaterSummary:
-    mine = [row for row in rows if row.role == "item"]
-    scores = [row.score for row in mine if row.question == question and row.score is not None]
-    times = [row.seconds for row in mine if row.first and row.seconds is not None]
-    reason = None if rater.excluded else broken_rule(rule, rater, gold)
-    said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
-    return RaterSummary(
-        rater=rater,
-        ratings=sum(row.first for row in mine),
-        counted=sum(row.counted and row.first for row in mine),
-        seconds=median(times) if times else None,
-        scores=tuple(scores.count(score) for score in range(1, points + 1)),
-        mean=fmean(scores) if scores else None,
-        spread=pstdev(scores) if scores else None,
-        gold_right=gold.right,
-        gold_total=gold.total,
-        gold_note=said,
-        agreement=kappa if math.isfinite(kappa) else None,
-        shared=shared,
-        last_at=max((row.answered_at for row in rows), default=None),
-    )
 
 
 def _weights(config: StudyConfig, texts: Sequence[Sequence[RatingRow]]) -> tuple[WeightBin, ...]:

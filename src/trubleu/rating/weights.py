@@ -155,17 +155,11 @@ def joint_weights(
             groups=[segments[text] for text in both],
         )
     except DataError as error:
-        raise DataError(
-            f"the weights of {shown(name)} cannot be calibrated on people's: {error}; let people rate more of its "
-            "texts, or export --weights people, or --weights model --unverified"
-        ) from None
+        remedy = "let people rate more of its texts, or export --weights people, or --weights model --unverified"
+        raise DataError(f"the weights of {shown(name)} cannot be calibrated on people's: {error}; {remedy}") from None
     if found.explained <= 0:
-        warnings.warn(
-            f"the calibrated weights of {shown(name)} predict people's no better than their mean does, on texts left "
-            "out of the calibration",
-            TrubleuWarning,
-            stacklevel=3,
-        )
+        told = f"the calibrated weights of {shown(name)} predict people's no better than their mean does"
+        warnings.warn(f"{told}, on texts left out of the calibration", TrubleuWarning, stacklevel=3)
     rest = [text for text in model if text not in people]
     values = [model[text] for text in rest]
     worth = zip(rest, found.predict(values).tolist(), found.predict_errors(values).tolist(), strict=True)
@@ -193,11 +187,10 @@ def find_model(raters: Sequence[Rater], name: str | None) -> Rater:
     models = [rater for rater in raters if rater.is_model and not rater.excluded]
     if not models:
         raise UsageError("no model has rated in this study; let one rate with trubleu rate model")
-    if name is None:
-        if len(models) > 1:
-            raise UsageError(f"several models have rated; say which with --model: {some(each.name for each in models)}")
-        return models[0]
-    found = [each for each in models if name in (str(each.id), each.name)]
+    found = [each for each in models if name in (None, str(each.id), each.name)]
+    if len(found) > 1:
+        raise UsageError(f"several models have rated; say which with --model: {some(each.name for each in found)}")
     if not found:
-        raise UsageError(f"no model {shown(name)} has rated in this study; {nearest(name, [m.name for m in models])}")
+        hint = nearest(name or "", [model.name for model in models])
+        raise UsageError(f"no model {shown(name)} has rated in this study; {hint}")
     return found[0]

@@ -9,17 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
+import pydantic
 import yaml
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    GetCoreSchemaHandler,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
 from pydantic_core import ErrorDetails, core_schema
 
 from trubleu.errors import DataError, nearest, shown
@@ -53,23 +44,23 @@ def found(value: object) -> str:
     return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(str(value))
 
 
-def within(least: float, most: float) -> WrapValidator:
+def within(least: float, most: float) -> pydantic.WrapValidator:
     """Return a check that a number is between bounds; whole numbers have whole bounds."""
     kind = "a whole number" if isinstance(least, int) else "a number"
 
-    def check(value: object, handler: ValidatorFunctionWrapHandler) -> Any:
+    def check(value: object, handler: pydantic.ValidatorFunctionWrapHandler) -> Any:
         try:
             number = handler(str(value))
-        except ValidationError:
+        except pydantic.ValidationError:
             number = math.nan
         if not least <= number <= most:
             raise ValueError(f"must be {kind} from {least:,.15g} to {most:,.15g}, not {found(value)}")
         return number
 
-    return WrapValidator(check)
+    return pydantic.WrapValidator(check)
 
 
-def must(be: str, holds: Callable[[Any], bool]) -> AfterValidator:
+def must(be: str, holds: Callable[[Any], bool]) -> pydantic.AfterValidator:
     """Return a check of a value, with what it must do or be."""
 
     def check(value: Any) -> Any:
@@ -77,23 +68,25 @@ def must(be: str, holds: Callable[[Any], bool]) -> AfterValidator:
             raise ValueError(f"must {be}, not {shown(value)}")
         return value
 
-    return AfterValidator(check)
+    return pydantic.AfterValidator(check)
 
 
 _some = must("have some text", lambda text: bool(text.strip()))
 Text = Annotated[str, _some]
-Stripped = Annotated[str, StringConstraints(strip_whitespace=True), _some]
+Stripped = Annotated[str, pydantic.StringConstraints(strip_whitespace=True), _some]
 
 
 class Settings:
     """The base of dataclasses that `Document.read` makes of fields; their names must be known."""
 
     __slots__ = ()
-    __pydantic_config__ = ConfigDict(coerce_numbers_to_str=True, use_attribute_docstrings=True)
+    __pydantic_config__ = pydantic.ConfigDict(coerce_numbers_to_str=True, use_attribute_docstrings=True)
     other_names: ClassVar[dict[str, str]] = {}
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: pydantic.GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
         return core_schema.no_info_before_validator_function(cls._known, handler(source))
 
     @classmethod
@@ -107,7 +100,7 @@ class Settings:
         return {name: value for name, value in data.items() if value is not None}
 
 
-_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+_adapter: Callable[[Any], pydantic.TypeAdapter[Any]] = cache(pydantic.TypeAdapter)
 _schema: Callable[[Any], dict[str, Any]] = cache(lambda model: _adapter(model).json_schema())
 
 
@@ -192,7 +185,7 @@ class Document:
         """Raise what pydantic or a check finds first as an error with its line."""
         try:
             yield
-        except ValidationError as error:
+        except pydantic.ValidationError as error:
             first = error.errors()[0]
             mistake = first.get("ctx", {}).get("error")
             if first["type"] == "missing":

@@ -184,10 +184,7 @@ def _records(name: str, columns: str, rows: Iterable[Sequence[object]]) -> Table
 def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tuple[str, ...]]:  # noqa: A002
     """Return which references to rate next, and for people the effect on the interval."""
     if format in FOR_PROGRAMS:
-        widths = [
-            (name, getattr(made, name)) for name in ("width", "wanted", "planned", "same_raters", "least", "ratings")
-        ]
-        head = Table("", [Column(name) for name, _ in widths], [[value for _, value in widths]], name="plan")
+        head = record_table("plan", RatingPlan, [made], without=("what", "texts"))
         texts = record_table("texts", NextText, made.texts)
         return ([texts] if format == "csv" else [head, texts]), ()
     said = f"The interval of {made.what} is {made.width:.2f} wide"

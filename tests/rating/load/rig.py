@@ -619,7 +619,7 @@ class _Crowd:
             self._stopped.wait(max(least, self.pause * draw.uniform(0.5, 1.5)))
         clumsy = visitor.clumsy
         scores = None if clumsy and draw.random() < 0.03 else self._scores(person, page, browser.url)
-        names = self.study.config.asked.fields
+        names = [slot.name for slot in self.study.config.slots]
         fields = {"unable": "1"} if scores is None else dict(zip(names, map(str, scores), strict=True))
         if clumsy and draw.random() < 0.2:
             browser.send_and_hang_up(page, "/answer", fields)

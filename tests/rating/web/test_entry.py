@@ -143,7 +143,7 @@ def test_ids_that_are_none(bad: str, make: Make, visit: Visit) -> None:
     study = make(2, entry=Entry(prolific="unverified", mturk=True))
     visitor = visit(study)
     assert visitor.get(f"/join?PROLIFIC_PID={bad}").status_code == 422
-    assert visitor.get(f"/join/mturk?workerId={bad}").status_code == 422
+    assert visitor.get(f"/join?workerId={bad}").status_code == 422
     assert study.raters() == []
 
 
@@ -163,7 +163,7 @@ def test_mechanical_turk(make: Make, visit: Visit) -> None:
     assert "frame-ancestors https://*.mturk.com" in policy
     assert f"form-action {sandbox};" in policy
     assert study.raters() == []
-    link = re.search(r'href="(/join/mturk\?workerId=W1)" target="_blank"', page.text)
+    link = re.search(r'href="(/join\?workerId=W1)" target="_blank"', page.text)
     assert link
     assert state(visitor.get(link.group(1))) == "instructions"
     assert [(rater.entry, rater.external) for rater in study.raters()] == [("mturk", "W1")]

@@ -34,7 +34,7 @@ CODE = "DONE-77"
 
 def gold(then: Consequence, number: int = 5, *, share: float = 0.5, at_least: int = 3) -> Gold:
     items = tuple(example("gold", (f"gold {at}",), (), None, ((4, 5),)) for at in range(number))
-    return Gold(share, items, rule=GoldRule(at_least, 0.7, then))
+    return Gold(share, items, rule=GoldRule(then, at_least, 0.7))
 
 
 def finished(visitor: Visitor, page: Response, score: int) -> Response:

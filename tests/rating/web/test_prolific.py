@@ -229,8 +229,8 @@ def test_a_study_must_say_that_ids_are_not_verified(
     settings.write_text(settings.read_text().replace("prolific: unverified", "prolific: true"))
     (line,) = (at for at, text in enumerate(settings.read_text().splitlines(), 1) if "prolific: true" in text)
     wanted = (
-        f"trubleu: {settings}:{line}: entry.prolific would take every made-up id for somebody from Prolific, "
-        f"completion code included; write {{verify: {PROLIFIC_KEYS}}} to verify them, or unverified\n"
+        f"trubleu: {settings}:{line}: entry.prolific would take every made-up id for somebody from Prolific; "
+        f"write {{verify: {PROLIFIC_KEYS}}}, or unverified\n"
     )
     assert main(["rate", "new", str(tmp_path / "new"), "--from", str(source), "--config", str(settings)]) == 2
     assert capsys.readouterr().err == wanted

@@ -482,7 +482,7 @@ def test_addresses_that_are_none(url: str, make: Make, capsys: pytest.CaptureFix
     # The same for links as for the server.
     study = make(1)
     assert main(["rate", "links", str(study.folder), "--add", "1", "--url", url]) == 2
-    assert "is not an address of pages; write https://HOST or https://HOST/PATH\n" in capsys.readouterr().err
+    assert "is not an address of pages; write https://HOST/PATH\n" in capsys.readouterr().err
     assert study.raters() == []
 
 

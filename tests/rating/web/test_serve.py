@@ -98,8 +98,7 @@ def test_a_port_that_is_taken(make: Make, capsys: pytest.CaptureFixture[str]) ->
         assert main(["rate", "serve", str(study.folder), "--port", str(port)]) == 2
     said = capsys.readouterr()
     assert said.err == (
-        f"trubleu: 127.0.0.1 port {port} cannot be listened at: address already in use; "
-        "choose another with --port, or 0 for a free one\n"
+        f"trubleu: 127.0.0.1 port {port} cannot be used: address already in use; choose another --port, or 0\n"
     )
 
 
@@ -131,15 +130,15 @@ def test_warnings_where_others_listen(
         (["--requests", "nan"], "--requests nan must be between 0 and"),
         (
             ["--url", "example.org"],
-            "--url example.org is not an address of pages; write https://HOST or https://HOST/PATH",
+            "--url example.org is not an address of pages; write https://HOST/PATH",
         ),
         (["--url", "https://ann:secret@h/a?key=1"], "--url https://…@h/a… is not an address of pages; write"),
-        (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is not known here"),
+        (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is not known"),
         (
             ["--url", "http://h", "--proxy", "nginx"],
-            "--proxy nginx is not an address; write one like 10.0.0.5, or a network",
+            "--proxy nginx is no address or network; write 10.0.0.5 or",
         ),
-        (["--url", "http://h", "--proxy", "*"], "--proxy * is not an address; write one like 10.0.0.5, or a network"),
+        (["--url", "http://h", "--proxy", "*"], "--proxy * is no address or network; write 10.0.0.5 or"),
         (["--proxy", "10.0.0.5"], "--proxy needs --url too: how people reach the web server in front"),
         (["other"], "rate serve does not take other; leave it out"),
     ],

@@ -35,10 +35,10 @@ _TRIES = 6
 _PATIENCE = 10.0  # seconds that a transaction waits for others before it gives up
 
 # SQLite's primary result codes and PostgreSQL's SQLSTATE.
-_SQLITE_BUSY = {5, 6}  # busy, locked
-_SQLITE_FULL = {13}
+_SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _POSTGRES_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
 _POSTGRES_FULL = {"53100"}
+_POSTGRES_AWAY = {"08", "40", "53", "55", "57"}  # classes: connection, rollback, resources, state, operator
 
 _META = select(meta.c.value).where(meta.c.key == bindparam("setting"))
 
@@ -166,10 +166,8 @@ class Store:
             raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")
         if int(found) != SCHEMA:
             older = "export its ratings with the TruBLEU that made it, and trubleu rate import them into a new study"
-            raise DataError(
-                f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; "
-                f"{older if int(found) < SCHEMA else 'update TruBLEU'}"
-            )
+            remedy = older if int(found) < SCHEMA else "update TruBLEU"
+            raise DataError(f"{self.name} has tables of version {found}, not {SCHEMA} as this TruBLEU; {remedy}")
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a read-only function in one transaction, and return its result.
@@ -206,7 +204,10 @@ class Store:
         for tries_left in reversed(range(_TRIES)):
             try:
                 with self._queue(writes), self._engine.connect() as plain:
-                    connection = plain.execution_options(**self._options(writes))
+                    options: dict[str, Any] = {_WRITES: writes}
+                    if self.dialect == "postgresql" and not writes:  # a function reads a consistent snapshot
+                        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+                    connection = plain.execution_options(**options, **{_SECRET: self.secret})
                     with connection.begin():
                         return work(connection)
             except DBAPIError as error:
@@ -220,12 +221,6 @@ class Store:
                 # The remaining cause is an exhausted connection pool.
                 raise StoreBusyError(f"{self.name} is busy: {error}; try again") from error
         raise AssertionError  # the last try returns or raises
-
-    def _options(self, writes: bool) -> dict[str, Any]:
-        if self.dialect == "postgresql" and not writes:
-            # A function reads a consistent snapshot.
-            return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True, _SECRET: self.secret}
-        return {_WRITES: writes, _SECRET: self.secret}
 
     @contextmanager
     def _queue(self, writes: bool) -> Iterator[None]:
@@ -242,23 +237,17 @@ class Store:
     def _said(self, error: BaseException | None, *, gone: bool = False) -> StoreError:
         """Convert a database error, distinguishing those that a retry can solve."""
         cause = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        code = getattr(error, "sqlite_errorcode", None)
-        if isinstance(error, UnicodeDecodeError):  # of a message about a table whose name is damaged
-            return StoreError(f"{self.name} is damaged: names in it cannot be read; restore the study from a backup")
-        if isinstance(error, sqlite3.Error | OSError):
-            if code is not None and code & 0xFF in _SQLITE_BUSY:
-                return StoreBusyError(f"{self.name} is locked by another program ({cause}); try again")
-            if code is not None and code & 0xFF in _SQLITE_FULL:
-                return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
-            if code is not None and code & 0xFF == sqlite3.SQLITE_CORRUPT:
-                return StoreError(f"{self.name} is damaged: {cause}; restore the study from a backup")
-            return StoreError(f"{self.name} cannot be used: {cause}; check the file and its permissions")
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         state = _sqlstate(error)
-        if state in _POSTGRES_FULL:
+        # A name of a table that cannot be decoded is damaged, too.
+        if isinstance(error, UnicodeDecodeError) or code == sqlite3.SQLITE_CORRUPT:
+            return StoreError(f"{self.name} is damaged: {cause}; restore the study from a backup")
+        if code == sqlite3.SQLITE_FULL or state in _POSTGRES_FULL:
             return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
-        if gone or state is None or state[:2] in {"08", "40", "53", "55", "57"}:
-            return StoreBusyError(f"{self.name} cannot be reached at the moment: {cause}; try again")
-        return StoreError(f"{self.name} cannot be used: {cause}; check the database and the rights of its user")
+        away = self.dialect == "postgresql" and (gone or state is None or state[:2] in _POSTGRES_AWAY)
+        if away or code in _SQLITE_BUSY:
+            return StoreBusyError(f"{self.name} is locked or cannot be reached: {cause}; try again")
+        return StoreError(f"{self.name} cannot be used: {cause}; check who may read and write it")
 
     def get(self, key: str) -> str | None:
         """Return a setting of the study, None if it is not set."""
@@ -341,9 +330,8 @@ def _engine(address: str | URL) -> Engine:
             return _sqlite(url)
         case "postgresql+psycopg":
             return _postgres(url)
-    raise UsageError(
-        f"a store cannot be kept in {url.drivername}; use SQLite (the default) or postgresql+psycopg://USER@HOST/DATABASE"
-    )
+    known = "SQLite (the default) or postgresql+psycopg://USER@HOST/DATABASE"
+    raise UsageError(f"a store cannot be kept in {url.drivername}; use {known}")
 
 
 def _sqlite(url: URL) -> Engine:

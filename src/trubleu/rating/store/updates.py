@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import Connection, Row, Table, bindparam, select
+from sqlalchemy import Connection, Row, Table, Update, bindparam, select
 
 from trubleu.rating.secret import mac
 from trubleu.rating.store.database import secret_of
-from trubleu.rating.store.schema import assignments, items, log, raters
+from trubleu.rating.store.schema import items, log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,29 +17,17 @@ if TYPE_CHECKING:
     Setter: TypeAlias = Callable[..., None]
 
 
-def _setter(table: Table, *columns: str) -> Setter:
-    """Return a function that changes columns of one locked row; the statement is the same each time."""
-    names = {name: f"new_{name}" for name in columns}
-    values: dict[str, Any] = {name: bindparam(new) for name, new in names.items()}
-    statement = table.update().where(table.c.id == bindparam("of_row")).values(values)
-
-    def change(connection: Connection, row: Row[Any], **changes: int | str | None) -> None:
-        given = {new: changes.pop(name, getattr(row, name)) for name, new in names.items()}
-        if changes:
-            raise TypeError(f"{table.name} has other columns to change than {', '.join(changes)}")
-        connection.execute(statement, {"of_row": row.id, **given})
-
-    return change
+def change(connection: Connection, table: Table, row: Row[Any], **values: object) -> None:
+    """Change columns of a locked row that its hash does not cover: counters and leases."""
+    given = {f"new_{name}": value for name, value in values.items()}
+    connection.execute(_update(table, tuple(values)), {"of_row": row.id, **given})
 
 
-set_item = _setter(items, "load", "counted", "shuffle", "tip")
-"""Change the counters of an item whose row is locked."""
+@cache  # building a statement takes longer than running it
+def _update(table: Table, columns: tuple[str, ...]) -> Update:
+    new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in columns}
+    return table.update().where(table.c.id == bindparam("of_row")).values(new)
 
-set_assignment = _setter(assignments, "state", "lease_until", "turn", "shown_at", "before")
-"""Change a task whose item is locked."""
-
-set_rater = _setter(raters, "had", "answered", "rated", "last", "break_at", "practice_done")
-"""Change the counters of a rater whose row is locked."""
 
 ENTRY = (
     "at", "kind", "rater", "item", "assignment", "scores", "flipped", "milliseconds", "client_milliseconds",

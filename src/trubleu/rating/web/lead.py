@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from trubleu.errors import TrubleuWarning
 from trubleu.rating.config import Prolific
-from trubleu.rating.export import What, export_study
+from trubleu.rating.export import FORMATS, What, export_study, exports_of
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
 from trubleu.rating.summary import Summary, disputed_texts, summary
@@ -51,7 +51,24 @@ _computing = threading.Lock()
 def overview(request: Request, site: TheSite, question: Question = 1) -> Response:
     """Show the progress of the study."""
     _, csrf = site.lead(request)
-    return _overview(request, site, csrf, _asked(site, question))
+    entry = site.study.config.entry
+    prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
+    ways = [
+        (f"Prolific: the study's URL ({secure})", prolific, entry.prolific),
+        ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
+        ("Everybody who knows the code", "/join", entry.code is not None),
+    ]
+    found = current(site, _asked(site, question))
+    return site.page(
+        "lead.html",
+        csrf=csrf,
+        found=found,
+        highest=max((weight.count for weight in found.weights), default=0),
+        links=sum(rater.entry == "link" for rater in site.study.raters()),
+        exports=exports(site),
+        ways=[(name, site.address(request, path)) for name, path, there in ways if there],
+    )
 
 
 @router.get("/lead/raters/{number}", responses=pages(403, 404))
@@ -112,8 +129,7 @@ def texts(
 def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length=40)]) -> Response:
     """Download an export."""
     site.lead(request)
-    what = {f"{what}.{ending}": what for what, ending in exports(site)}.get(name)
-    if what is None:
+    if (what := exports(site).get(name)) is None:
         raise Refusal(404, "There is no such export", "Go back to the overview.")
     # The overview shows what is missing.
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore", category=TrubleuWarning):
@@ -124,12 +140,9 @@ def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length
     return Response(data, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
-def exports(site: Site) -> list[tuple[What, str]]:
-    """Return the available exports, with their file suffixes."""
-    kind = site.study.config.kind
-    for_judge: What = "rankings" if kind == "ranking" else "ratings"
-    found: list[tuple[What, str]] = [(for_judge, "csv"), ("wide", "csv"), ("raw", "csv")]
-    return [("references", "jsonl"), *found] if kind == "response" else found
+def exports(site: Site) -> dict[str, What]:
+    """Return the available exports by the names of their files."""
+    return {f"{what}.{FORMATS[what][0]}": what for what in exports_of(site.study.config.kind)}
 
 
 @router.post("/lead/pause", status_code=303, responses=pages(403), response_class=RedirectResponse)
@@ -171,12 +184,8 @@ def add_raters(
     try:
         new = site.study.add_raters(len(labels) or count or 1, labels=labels, links=links)
     except RatersChangedError as error:
-        raise Refusal(
-            409,
-            "Raters were added meanwhile",
-            "Nobody was added now. Go back to the overview and look. "
-            "For links that were not copied, trubleu rate links --renew gives new ones.",
-        ) from error
+        text = "Nobody was added now. Look at the overview; trubleu rate links --renew replaces links that were lost."
+        raise Refusal(409, "Raters were added meanwhile", text) from error
     shown = [(entry.rater.name, site.address(request, f"/r/{entry.token}")) for entry in new]
     return site.page("links.html", links=shown)
 
@@ -235,31 +244,6 @@ def _asked(site: Site, question: int) -> int:
     if question > len(site.study.config.questions):
         raise Refusal(422, "There is no such question", "Go back to the overview.")
     return question - 1
-
-
-def _links(site: Site) -> int:
-    return sum(rater.entry == "link" for rater in site.study.raters())
-
-
-def _overview(request: Request, site: Site, csrf: str, question: int) -> Response:
-    entry = site.study.config.entry
-    prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-    secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
-    ways = [
-        (f"Prolific: the study's URL ({secure})", prolific, entry.prolific),
-        ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
-        ("Everybody who knows the code", "/join", entry.code is not None),
-    ]
-    found = current(site, question)
-    return site.page(
-        "lead.html",
-        csrf=csrf,
-        found=found,
-        highest=max((weight.count for weight in found.weights), default=0),
-        links=_links(site),
-        exports=[(what, f"{what}.{ending}") for what, ending in exports(site)],
-        ways=[(name, site.address(request, path)) for name, path, there in ways if there],
-    )
 
 
 def current(site: Site, question: int = 0) -> Summary:

@@ -77,24 +77,19 @@ class Keys:
                 except DataError as error:
                     log.error("%s", error)
             if not self._keys:
-                raise Refusal(
-                    503, "Prolific cannot be asked who you are", "Please try again in a minute.", retry_after=60
-                )
+                text = "Please try again in a minute."
+                raise Refusal(503, "Prolific cannot be asked who you are", text, retry_after=60)
             return self._keys.get(key)
 
     def _read(self) -> None:
         text = self._text()
         try:
             found = json.loads(text)["keys"]
-            keys = {
-                each["kid"]: self._jwt.PyJWK(each, algorithm=_ALGORITHM)
-                for each in found
-                if each["kty"] == "RSA" and each.get("use", "sig") == "sig"
-            }
+            mine = [each for each in found if each["kty"] == "RSA" and each.get("use", "sig") == "sig"]
+            keys = {each["kid"]: self._jwt.PyJWK(each, algorithm=_ALGORITHM) for each in mine}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, self._jwt.PyJWTError) as error:
-            raise DataError(
-                f"{self._path or self._source} is not a set of public keys (JWKS); check entry.prolific.verify"
-            ) from error
+            said = "is not a set of public keys (JWKS); check entry.prolific.verify"
+            raise DataError(f"{self._path or self._source} {said}") from error
         if not keys:
             raise DataError(f"{self._path or self._source} has no RSA keys; check entry.prolific.verify")
         self._keys, self._read_at = keys, self._clock()
@@ -142,14 +137,9 @@ class Tokens:
             key = self._keys.find(str(self._jwt.get_unverified_header(token).get("kid")))
             if key is None:
                 return None
-            claims = self._jwt.decode(
-                token,
-                key,
-                algorithms=[_ALGORITHM],
-                leeway=_LEEWAY,
-                # The audience is a host or a URL there, which is compared below.
-                options={"require": ["exp"], "verify_aud": False},
-            )
+            # The audience is a host or a URL there, which is compared below.
+            options = {"require": ["exp"], "verify_aud": False}
+            claims = self._jwt.decode(token, key, algorithms=[_ALGORITHM], leeway=_LEEWAY, options=options)
         except (self._jwt.PyJWTError, ValueError, RecursionError):
             return None
         said = claims.get("prolific")

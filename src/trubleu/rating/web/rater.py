@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
@@ -11,9 +10,10 @@ from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
+from trubleu.rating import scheduler
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.raters import has_ended
-from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, Outcome, Task, TooEarlyError, standing
+from trubleu.rating.scheduler import Answer, NoConsentError, Outcome, ScoresError, Task, TooEarlyError
 from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
@@ -51,23 +51,11 @@ def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A rater's answer to a task, from the form."""
-
-    task: int
-    key: str
-    scores: tuple[int | None, ...]
-    unable: bool
-    milliseconds: int | None
-    note: str = ""
-
-
 async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
     """Return the scores in a form, None for missing ones."""
     form, config = await request.form(), site.study.config
     found: list[int | None] = []
-    for name, _, question in config.asked.slots:
+    for name, _, question in config.slots:
         text, points = str(form.get(name) or ""), question.points
         if text and (not text.isascii() or not text.isdecimal() or len(text) > 2 or not 1 <= int(text) <= points):
             raise Refusal(422, "This cannot be used", f"Nothing was saved: {name} must be from 1 to {points}.")
@@ -79,11 +67,8 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
 def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
     """Enter with a personal link; the token then disappears from the address bar."""
     if site.find(request, token) is None:
-        raise Refusal(
-            404,
-            "This link does not work",
-            "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one.",
-        )
+        text = "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one."
+        raise Refusal(404, "This link does not work", text)
     return site.redirect("/rate", rater=token)
 
 
@@ -106,7 +91,7 @@ def rate(request: Request, site: TheSite, kept: Annotated[int, Query(ge=0, le=1)
     if study.paused:
         return site.page("paused.html", session=session)
     now = study.now()
-    stands = study.store.read(lambda connection: standing(connection, study.config, rater.id, now=now))
+    stands = study.store.read(lambda connection: scheduler.standing(connection, study.config, rater.id, now=now))
     return site.page("done.html", session=session, stands=stands)
 
 
@@ -158,7 +143,7 @@ def answer(
     """Store an answer: once it is on disk, go to the next task; after practice, show feedback first."""
     is_unable = bool(unable or reason.strip())
     note = (reason or other) if is_unable else comment if site.study.config.comments else ""
-    given = Answer(task, key, scores, is_unable, milliseconds, visible(note.strip()) if note else "")
+    given = Answer(task, key, None if is_unable else scores, milliseconds, visible(note.strip()))
     try:
         session = site.session(request, csrf=csrf)
         return _keep(site, session, given)
@@ -172,14 +157,17 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     study, rater = site.study, session.rater
     if has_ended(study, rater) and not rater.excluded:
         return site.redirect("/rate")
-    if problem := _problem(site, given):
-        return _again(site, session, given, problem, 422)
+    longest = LONGEST_REASON if given.scores is None else scheduler.LONGEST_NOTE
+    if len(given.note) > longest:
+        problem = f"what you wrote has {len(given.note):,} characters, and may have {longest:,}"
+        return _again(site, session, given, f"Nothing was saved yet: {problem}.", 422)
     practised = study.assign(rater.id) if not rater.practice_done else None
-    scores = None if given.unable else given.scores
     try:
         outcome = study.answer(
-            rater.id, given.task, scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
+            rater.id, given.task, given.scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
         )
+    except ScoresError as error:
+        return _again(site, session, given, f"Nothing was saved yet: {error}.", 422)
     except TooEarlyError:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
     except NoConsentError as error:
@@ -195,30 +183,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     return site.redirect("/rate?kept=1" if outcome.different else "/rate")
 
 
-_KEPT = (
-    "You had already answered that task, perhaps in another tab. Your first answer was kept; to change it, use Undo."
-)
-
-
-def _problem(site: Site, given: Answer) -> str:
-    """Return what an answer lacks, in a sentence; empty if it is complete."""
-    longest = LONGEST_REASON if given.unable else LONGEST_NOTE
-    if len(given.note) > longest:
-        return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
-    if given.unable:
-        return ""
-    config = site.study.config
-    pairs = zip(config.asked.slots, given.scores, strict=True)
-    missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
-    if missing and config.kind == "ranking":
-        return "Give every response a rank first. Responses that are equally good get the same rank."
-    if missing and len(config.questions) == 1:
-        return "Choose an answer first."
-    if missing:
-        return f"Choose an answer to this question first: {missing[0]}"
-    if all(score is None for score in given.scores):
-        return "Answer at least one question, or say that you cannot judge."
-    return ""
+_KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; Undo changes it."
 
 
 def _gone() -> Refusal:
@@ -230,31 +195,22 @@ def _again(site: Site, session: Session, given: Answer, message: str, status: in
     task = site.study.assign(session.rater.id)
     if task is None or task.assignment != given.task:
         raise _gone()
-    headers = {"retry-after": "1"} if status == 429 else {}
-    return _task(site, session, task, given=given, message=message, status=status, headers=headers)
+    return _task(site, session, task, given, message, status)
 
 
 def _task(
-    site: Site,
-    session: Session,
-    task: Task,
-    *,
-    given: Answer | None = None,
-    message: str = "",
-    status: int = 200,
-    headers: dict[str, str] | None = None,
+    site: Site, session: Session, task: Task, given: Answer | None = None, message: str = "", status: int = 200
 ) -> Response:
-    earlier = task.earlier
-    before = earlier.scores if earlier and earlier.scores else (None,) * len(site.study.config.asked.fields)
-    note = given.note if given and not given.unable else earlier.note if earlier and earlier.scores else ""
+    said = given if given and given.scores else task.earlier
+    blank = (None,) * len(site.study.config.slots)
     return site.page(
         "task.html",
         status=status,
-        headers=headers,
+        headers={"retry-after": "1"} if status == 429 else {},
         session=session,
         task=task,
-        chosen=given.scores if given else before,
-        comment=note or "",
+        chosen=said.scores if said and said.scores else blank,
+        comment=said.note or "" if said and said.scores else "",
         message=message,
         total=max(site.most_tasks, task.answered + 1),
         long=[number for number in map(len, task.item.texts) if number >= _LONG],
@@ -280,9 +236,7 @@ def undo(
     request: Request,
     site: TheSite,
     csrf: Csrf,
-    task: Annotated[
-        int | None, Form(ge=1, le=_LARGEST_NUMBER, description="The task whose answer is taken back, once.")
-    ] = None,
+    task: Annotated[int | None, Form(ge=1, le=_LARGEST_NUMBER, description="The task to undo, once.")] = None,
 ) -> Response:
     """Undo the last answer; the next page has the number of the one before."""
     session = site.session(request, csrf=csrf)
@@ -320,7 +274,7 @@ def join(
         return _enter(request, site, "prolific", _participant(request, site, prolific, prolific_token))
     if assignment is not None:
         return _turk(site, worker, assignment, submit_to)
-    if worker is not None:
+    if worker is not None:  # in a window of its own
         return _enter(request, site, "mturk", worker)
     _need_code(site)
     return _form(request, site, code or "")
@@ -349,14 +303,6 @@ def join_with_code(
     return site.redirect("/rate", rater=site.study.enter("open").token)
 
 
-@router.get("/join/mturk", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def join_from_turk(
-    request: Request, site: TheSite, worker: Annotated[str, Query(alias="workerId", max_length=200)]
-) -> Response:
-    """Join from Mechanical Turk, in a separate window."""
-    return _enter(request, site, "mturk", worker)
-
-
 def _participant(request: Request, site: Site, given: str | None, token: str | None) -> str:
     """Return the Prolific participant: from the signed token, if the study requires one, else from the URL."""
     _need(site, "prolific")
@@ -364,11 +310,8 @@ def _participant(request: Request, site: Site, given: str | None, token: str | N
         return given or ""
     found = site.tried(request, "prolific", lambda: tokens.participant(token or ""))
     if found is None or given not in (None, found):
-        raise Refusal(
-            403,
-            "Prolific does not say who you are",
-            "The address is not complete, or too old, or of another study. Open the study at Prolific again.",
-        )
+        text = "The address is not complete, or too old, or of another study. Open the study at Prolific again."
+        raise Refusal(403, "Prolific does not say who you are", text)
     return found
 
 
@@ -376,9 +319,8 @@ def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
     _need(site, entry)
     if re.fullmatch(r"[A-Za-z0-9_.:-]{1,100}", external) is None:
         site.slow_down(site.guesses, f"id {came_from(request)}")
-        raise Refusal(
-            422, "This address is not complete", "It should carry your id. Open the study where you found it."
-        )
+        text = "It should carry your id. Open the study where you found it."
+        raise Refusal(422, "This address is not complete", text)
     site.slow_down(site.joins, came_from(request))
     return site.redirect("/rate", rater=site.study.enter(entry, external=external).token)
 
@@ -394,15 +336,14 @@ def _turk(site: Site, worker: str | None, assignment: str, submit_to: str | None
         headers=headers,
         preview=preview,
         assignment=assignment,
-        start="" if preview else f"{site.prefix}/join/mturk?{urlencode({'workerId': worker})}",
+        start="" if preview else f"{site.prefix}/join?{urlencode({'workerId': worker})}",
         target=f"{target}/mturk/externalSubmit",
     )
 
 
 def _need(site: Site, entry: str) -> None:
-    allowed = site.study.config.entry.prolific if entry == "prolific" else site.study.config.entry.mturk
-    if not allowed:
-        name = "Prolific" if entry == "prolific" else "Mechanical Turk"
+    if not getattr(site.study.config.entry, entry):
+        name = {"prolific": "Prolific", "mturk": "Mechanical Turk"}[entry]
         raise Refusal(403, "There is no way in here", f"This study does not take people from {name}.")
 
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import chain
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
-
-    from markdown_it.renderer import RendererHTML
-    from markdown_it.token import Token
-    from markdown_it.utils import OptionsDict
 
 _ODD = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
@@ -65,7 +58,15 @@ def markdown(text: str) -> Markup:
     >>> print(markdown("**Read** <b>this</b>"), end="")
     <p><strong>Read</strong> &lt;b&gt;this&lt;/b&gt;</p>
     """
-    return Markup(_reader().render(visible(text)))  # noqa: S704 - HTML is off, links are checked, everything is escaped
+    reader = _reader()
+    blocks = reader.parse(visible(text))
+    for token in chain(blocks, *(block.children or () for block in blocks)):
+        if token.type == "link_open":
+            token.attrs |= {"rel": "noopener noreferrer", "target": "_blank"}
+        elif token.type.startswith("heading_"):  # the page itself has the only first-level heading
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+    made = reader.renderer.render(blocks, reader.options, {})
+    return Markup(made)  # noqa: S704 - HTML is off, links are checked, everything is escaped
 
 
 class _Reader(MarkdownIt):
@@ -76,27 +77,7 @@ class _Reader(MarkdownIt):
 
 @lru_cache(maxsize=1)
 def _reader() -> MarkdownIt:
-    reader = _Reader("commonmark", {"html": False}).enable("table")
-    reader.add_render_rule("link_open", _link)
-    # The page itself has the only first-level heading.
-    reader.add_render_rule("heading_open", _heading)
-    reader.add_render_rule("heading_close", _heading)
-    return reader
-
-
-def _link(
-    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping[str, Any]
-) -> str:
-    tokens[at].attrSet("rel", "noopener noreferrer")
-    tokens[at].attrSet("target", "_blank")
-    return renderer.renderToken(tokens, at, options, env)
-
-
-def _heading(
-    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping[str, Any]
-) -> str:
-    tokens[at].tag = f"h{min(int(tokens[at].tag[1]) + 1, 6)}"
-    return renderer.renderToken(tokens, at, options, env)
+    return _Reader("commonmark", {"html": False}).enable("table")
 
 
 def moment(milliseconds: int) -> str:

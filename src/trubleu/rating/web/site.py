@@ -97,11 +97,12 @@ class Site:
             auto_reload=False,
         )
         self._templates.filters.update(visible=visible, markdown=markdown, moment=moment, decimal=decimal)
+        static = (TOKENS, *sorted(STATIC.iterdir()))
         self._templates.globals.update(
             config=study.config,
             prefix=self.prefix,
             study_id=study_id,
-            version=_version_of_static(),
+            version=hashlib.sha256(b"".join(path.read_bytes() for path in static)).hexdigest()[:12],
             most_tasks=self.most_tasks,
             time_now=study.now,
         )
@@ -172,15 +173,13 @@ class Site:
         Refusal
             If it is nobody we know, the form is not ours, or there are too many requests.
         """
-        token = self.cookie(request, "rater")
-        if token is None:
-            raise _nobody()
-        self.check_form(request, csrf, "rater", token)
-        self.slow_down(self.requests, f"rater:{token}")
-        rater = self.find(request, token)
-        if rater is None:
-            raise _nobody()
-        return Session(rater, token, self.word("rater", token))
+        if (token := self.cookie(request, "rater")) is not None:
+            self.check_form(request, csrf, "rater", token)
+            self.slow_down(self.requests, f"rater:{token}")
+            if (rater := self.find(request, token)) is not None:
+                return Session(rater, token, self.word("rater", token))
+        text = "Open your link to this study again. If it no longer works, ask for a new one."
+        raise Refusal(403, "We do not know who you are", text)
 
     def find(self, request: Request, token: str) -> Rater | None:
         """Return the rater with a token, from a link or a cookie; guessing is throttled."""
@@ -234,10 +233,9 @@ class Site:
 
         def work(connection: Connection) -> None:
             there = connection.execute(select(meta).where(meta.c.key.startswith(_SESSION))).all()
-            lasting = sorted(row.value + row.key for row in there if self._lasts(row.value, now))[-_MOST_SESSIONS:]
-            for row in there:
-                if row.value + row.key not in lasting:
-                    connection.execute(meta.delete().where(meta.c.key == row.key))
+            lasting = sorted((row.value, row.key) for row in there if self._lasts(row.value, now))[-_MOST_SESSIONS:]
+            ended = {row.key for row in there} - {key for _, key in lasting}
+            connection.execute(meta.delete().where(meta.c.key.in_(ended)))
             put_meta(connection, _session_key(session), self._lasting(now))
 
         self.study.store.write(work)
@@ -246,9 +244,8 @@ class Site:
     def sign_out(self, session: str) -> None:
         """End a session of the lead, wherever its cookie is."""
         self._known.discard(session)
-        self.study.store.write(
-            lambda connection: connection.execute(meta.delete().where(meta.c.key == _session_key(session)))
-        )
+        end = meta.delete().where(meta.c.key == _session_key(session))
+        self.study.store.write(lambda connection: connection.execute(end))
 
     def lead(self, request: Request, *, csrf: str | None = None) -> tuple[str, str]:
         """Return the lead's session and the CSRF word of its forms; refuse anyone else.
@@ -287,11 +284,8 @@ class Site:
 
     def _lasts(self, value: str, now: int) -> bool:
         used, _, word = value.partition(" ")
-        return (
-            used.isdecimal()
-            and abs(now - int(used)) <= LEAD_IDLE * 1000
-            and same(word, self.word("lead token", self.study.lead_token))
-        )
+        recent = used.isdecimal() and abs(now - int(used)) <= LEAD_IDLE * 1000
+        return recent and same(word, self.word("lead token", self.study.lead_token))
 
     def check_form(self, request: Request, given: str | None, purpose: str, session: str) -> None:
         """Refuse a form that another site submits in a user's name (CSRF)."""
@@ -299,9 +293,8 @@ class Site:
             return
         elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
         if elsewhere or given is None or not same(given, self.word(purpose, session)):
-            raise Refusal(
-                403, "This form is out of date", "Nothing was saved. Go back to the page, load it again and try again."
-            )
+            text = "Nothing was saved. Go back to the page, load it again and try again."
+            raise Refusal(403, "This form is out of date", text)
 
     def slow_down(self, buckets: Buckets, who: str) -> None:
         """Refuse requests over the rate limit."""
@@ -328,11 +321,6 @@ def _session_key(session: str) -> str:
     return _SESSION + token_hash(session)[:32]
 
 
-def _nobody() -> Refusal:
-    text = "Open your link to this study again. If it no longer works, ask for a new one."
-    return Refusal(403, "We do not know who you are", text)
-
-
 def _too_many(wait: float) -> Refusal:
     text = "Nothing was saved. Wait a moment and try again."
     return Refusal(429, "Too many requests", text, retry_after=max(1, math.ceil(wait)))
@@ -347,10 +335,3 @@ def _most_tasks(study: Study) -> int:
     items = study.store.read(lambda connection: connection.execute(number).scalar()) or 0
     most = items if config.most_ratings_per_rater is None else min(items, config.most_ratings_per_rater)
     return most + round(config.gold.beside(most))
-
-
-def _version_of_static() -> str:
-    digest = hashlib.sha256()
-    for path in (TOKENS, *sorted(STATIC.iterdir())):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
