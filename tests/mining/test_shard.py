@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.mining.shards import search
 from trubleu.errors import DataError, UsageError
 from trubleu.files.arrays import ArrayFile, write_arrays
 from trubleu.mining import shard as module
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import search
 from trubleu.mining.shard import KIND, UNKNOWN, Shard, ShardInfo, ShardWriter, combined
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mining.shards import shards_of
+from tests.mining.shards import search, shards_of
 from tests.oracles.mining import Found, Row, mined
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import Best, Queries, Scoring, search, search_shards, with_texts, word_frequencies
+from trubleu.mining.search import Best, Queries, Ranking, search_shards, word_frequencies
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def cuts_up_to(last: int) -> st.SearchStrategy[list[int]]:
 def plain(best: Best) -> list[Found]:
     return [
         Found(query, each.row, each.score, each.message_score, each.response_score)
-        for query, its in enumerate(best.found())
+        for query, its in enumerate(best.triples)
         for each in its
     ]
 
@@ -75,7 +75,7 @@ def test_parts_handed_over_in_any_order(tmp_path_factory: pytest.TempPathFactory
     frequencies = sum(word_frequencies(shards[first:last], asked.words) for first, last in groups)
     assert isinstance(frequencies, np.ndarray)
     asked = asked.weighted(frequencies, len(rows), Bm25())
-    scoring = Scoring.of_corpus((shard.info for shard in shards), Bm25(), **scored)
+    numbers = Ranking(bm25=Bm25(), **scored).numbers(shard.info for shard in shards)
     best = Best(len(queries), top)
     parts = [(group, chunk) for group in groups for chunk in chunks]
     for group, chunk in draw.sample(parts, len(parts)):
@@ -84,19 +84,20 @@ def test_parts_handed_over_in_any_order(tmp_path_factory: pytest.TempPathFactory
         hits = search_shards(
             its,
             asked.part(*chunk),
-            scoring,
+            numbers,
+            top,
             first_row=before,
             floors=best.floors(*chunk) if draw.random() < 0.7 else None,
             threads=1,
         )
-        best.add(with_texts(hits, its, before), chunk[0])
+        best.add(hits, chunk[0])
 
     assert plain(best) == mined(rows, queries, str.split, **scored)
-    whole = search(shards, messages, responses, bm25=Bm25(), threads=1, **words, **scored).hits
+    whole = search(shards, messages, responses, bm25=Bm25(), threads=1, **words, **scored)
     assert [each[:3] for each in plain(best)] == list(
         zip(whole.query.tolist(), whole.row.tolist(), whole.score.tolist(), strict=True)
     )
-    assert all((each.id, each.message, each.response) == rows[each.row] for its in best.found() for each in its)
+    assert all((each.id, each.message, each.response) == rows[each.row] for its in best.triples for each in its)
 
 
 @pytest.fixture
@@ -108,16 +109,16 @@ def shard(tmp_path: Path) -> Shard:
 def test_a_floor_leaves_out_what_scores_less_and_nothing_else(shard: Shard) -> None:
     asked = Queries.of_texts(["a"], [None], tokenize="none", lowercase=False)
     asked = asked.weighted(word_frequencies([shard], asked.words), 40, Bm25())
-    scoring = Scoring.of_corpus([shard.info], Bm25(), alpha=0.0, epsilon=1.0, top=40)
-    everything = search_shards([shard], asked, scoring)
+    numbers = Ranking(40, 0.0, 1.0, Bm25()).numbers([shard.info])
+    everything = search_shards([shard], asked, numbers, 40)
     assert len(everything.row) == 40
     scores = sorted(set(everything.score.tolist()))
     assert len(scores) == 4
     for floor in scores:
-        found = search_shards([shard], asked, scoring, floors=np.array([floor]))
+        found = search_shards([shard], asked, numbers, 40, floors=np.array([floor]))
         assert found.row.tolist() == everything.row[everything.score >= floor].tolist()
     above = np.nextafter(scores[-1], np.inf)
-    assert len(search_shards([shard], asked, scoring, floors=np.array([above])).row) == 0
+    assert len(search_shards([shard], asked, numbers, 40, floors=np.array([above])).row) == 0
 
 
 def test_every_query_needs_a_floor() -> None:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 import numpy as np
 
 from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
-from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, some
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, counted, some
 from trubleu.files.jsonl import json_line
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.index_builder import corpus_source
-from trubleu.mining.search import FIELDS, check_ranges, folded, word_frequencies
-from trubleu.signature import Signature, make_signature
+from trubleu.mining.search import FIELDS, folded, word_frequencies
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.index_builder import Corpus
-    from trubleu.mining.search import FoundTriple
+    from trubleu.mining.search import FoundTriple, Ranking
     from trubleu.mining.shard import Field
+    from trubleu.signature import Signature
 
 
 Contributions: TypeAlias = "tuple[tuple[str, float], ...]"
@@ -367,35 +367,6 @@ class Candidates(Sequence[SeedCandidates]):
         signature = str(self.signature)
         with atomic_writer(path) as stream:
             stream.writelines(json_line(_record(each, signature)) + "\n" for each in self)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Validated ranking options: how many candidates to keep, α, ε and the BM25 variant."""
-
-    top: int
-    alpha: float
-    epsilon: float
-    bm25: Bm25
-
-    def __post_init__(self) -> None:
-        check_ranges(self.top, self.alpha, self.epsilon)
-        if self.alpha == 0 and self.epsilon == 0:
-            raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
-
-    def signature(self, index: Index, **pairs: object) -> Signature:
-        """Return the signature of candidates from an index."""
-        made = make_signature(
-            "mine",
-            alpha=float(self.alpha),
-            epsilon=float(self.epsilon),
-            bm25=self.bm25.variant,
-            k1=float(self.bm25.k1),
-            b=float(self.bm25.b),
-            top=self.top,
-            **pairs,
-        )
-        return Signature(made.metric, made.pairs + index.signature)
 
 
 def mined_candidates(

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from trubleu.mining.candidates import (
     TOP,
     Candidates,
     Explainer,
-    Ranking,
     SeedCandidates,
     mined_candidates,
     seed_source,
@@ -32,7 +31,7 @@ from trubleu.mining.candidates import (
 )
 from trubleu.mining.index_builder import Reading, check_there, write_index
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
-from trubleu.mining.search import ShardsOnDemand, Where, find
+from trubleu.mining.search import Ranking, ShardsOnDemand, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 
 if TYPE_CHECKING:
@@ -392,14 +391,15 @@ class Index:
                 raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
         triples = seed_triples(source)
         messages, responses = [each.message for each in triples], [each.response for each in triples]
-        found = find(self, messages, responses, ranking, Where(engine, keep, cache, threads, progress))
-        explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None
+        where: Any = {"engine": engine, "keep": keep, "cache": cache, "threads": threads, "progress": progress}
+        found, frequencies = find(self, messages, responses, ranking, **where)
+        explainer = Explainer(self, ranking.bm25, frequencies) if explain else None
         made = []
-        for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):
+        for position, (triple, triples_found) in enumerate(zip(triples, found, strict=True)):
             mined = mined_candidates(triples_found, triple.message, triple.response, explainer)
             candidates = with_additions(self, triple, mined, random, np.random.default_rng([seed, position]))
             made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
-        warn_of_few(self, made, ranking, random, found.frequencies)
+        warn_of_few(self, made, ranking, random, frequencies)
         return Candidates(tuple(made), ranking.signature(self, random=random or None, seed=seed if random else None))
 
     def search(
@@ -449,9 +449,9 @@ class Index:
         if response is None:
             # With α = 0 and ε = 1 the second factor is 1, so the score is that of the message alone.
             ranking = Ranking(top, 0.0, 1.0, ranking.bm25)
-        found = find(self, [message], [response], ranking, Where(threads=threads))
-        explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None
-        return mined_candidates(found.triples[0], message, response, explainer)
+        (found,), frequencies = find(self, [message], [response], ranking, threads=threads)
+        explainer = Explainer(self, ranking.bm25, frequencies) if explain else None
+        return mined_candidates(found, message, response, explainer)
 
 
 def _reading(
