@@ -37,7 +37,7 @@ def shards_of(
         writer.add(columns(rows[first:last]))
         path = folder / f"{number}.tbx"
         writer.write(path)
-        shards.append(Shard.open(path))
+        shards.append(Shard(path))
     return shards
 
 

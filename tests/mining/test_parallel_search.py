@@ -171,8 +171,7 @@ def test_what_is_kept_depends_on_the_floors() -> None:
     (part,) = shard_groups("chat.index", list(listed([1])), 1)
     queries = Queries.of_texts(["a"], ["b"], tokenize="none", lowercase=False)
     contents = {
-        repr(search_module._Search((), 1, (queries,), (np.array([floor]),), None).content(part))
-        for floor in (0.0, 1.0)
+        repr(search_module._Search((), 1, (queries,), (np.array([floor]),), None).content(part)) for floor in (0.0, 1.0)
     }
     assert len(contents) == 2
 

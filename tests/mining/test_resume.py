@@ -105,7 +105,7 @@ def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     path = str(tmp_path / "c.tsv.gz")
     options = manifest.IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
-        shard_builder.Planner(ranges.surveyed([file], contents=True), options, first=0).parts()[0].key
+        repr(shard_builder.plan(ranges.surveyed([file], contents=True), options, first=0)[0].depends(options))
         for columns in (None, ("message", "response"), ("response", "message"))
         for file in [triple_formats.TripleFile(path, path, columns=columns)]
     }

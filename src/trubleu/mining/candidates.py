@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
@@ -18,7 +19,8 @@ from trubleu.files.jsonl import json_line
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.index_builder import corpus_source
-from trubleu.mining.search import FIELDS, folded, word_frequencies
+from trubleu.mining.search import folded, word_frequencies
+from trubleu.mining.shard import FIELDS
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ class Explainer:
             "message": index.message_words / len(index),
             "response": index.response_words / len(index),
         }
-        self._query: dict[Field, tuple[str, dict[str, tuple[int, float]]]] = {}
+        self._weights = lru_cache(maxsize=len(FIELDS))(self._weights_of)  # those of the last query
 
     def words(self, message: str, response: str | None, found_message: str, found_response: str) -> MatchedWords:
         """Return the contribution of each word to a candidate's scores.
@@ -115,16 +117,11 @@ class Explainer:
         }
         return tuple(sorted(((word, each) for word, each in found.items() if each > 0), key=lambda one: -one[1]))
 
-    def _weights(self, field: Field, query: str) -> dict[str, tuple[int, float]]:
-        """Return the count and idf of each word of a query; cached for the last query."""
-        kept = self._query.get(field)
-        if kept is not None and kept[0] == query:
-            return kept[1]
+    def _weights_of(self, field: Field, query: str) -> dict[str, tuple[int, float]]:
+        """Return the count and idf of each word of a query."""
         counts = self._counts(query)
         idf = self._bm25.idf(self._frequencies(field, list(counts)), len(self._index)).tolist()
-        weights = {word: (times, each) for (word, times), each in zip(counts.items(), idf, strict=True)}
-        self._query[field] = query, weights
-        return weights
+        return {word: (times, each) for (word, times), each in zip(counts.items(), idf, strict=True)}
 
     def _frequencies(self, field: Field, words: list[str]) -> NDArray[np.int64]:
         """Return the document frequency of each word in the messages or responses of the whole corpus."""

@@ -7,6 +7,7 @@ workers, any order and any number of interruptions.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import warnings
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from trubleu.data.triple_formats import TripleFile
 from trubleu.data.triples import Triple, TripleFiles, TripleList
@@ -33,12 +34,13 @@ from trubleu.errors import (
 )
 from trubleu.execution.cache import Cache, Entries
 from trubleu.execution.local import InThisProcess
+from trubleu.execution.output_parts import prepare_folder
 from trubleu.files import paths, ranges
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import absolute, name_of, unreadable
 from trubleu.files.writer import LOCK, locked
 from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, Manifest, Source, part_number
-from trubleu.mining.shard_builder import Cutter, Made, Part, Planner, ShardMaker, Step, check_listed, tokenizer_of
+from trubleu.mining.shard_builder import Cutter, Made, Part, ShardMaker, Step, check_listed, plan, tokenizer_of
 from trubleu.text.unspaced import unsplit_message
 
 if TYPE_CHECKING:
@@ -56,27 +58,6 @@ RECORD_NAME: Final = re.compile(r"built-([0-9a-f]{16})-[0-9a-f]{64}\.result")
 _NO_MANIFEST: Final = "0" * 16  # in place of that checksum
 
 _TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # the temporary names of `atomic_writer`
-
-
-def make_folder(path: str) -> bool:
-    """Create a folder if needed, and return whether it was created.
-
-    Raises
-    ------
-    DataError
-        If it cannot be made.
-    """
-    try:
-        if paths.is_file(path):
-            raise DataError(f"{path} is a file, but an index is a folder; choose another name")
-        there = paths.exists(path)
-        paths.make_folder(path)
-    except FileNotFoundError as error:
-        folder = paths.parent(path)
-        raise DataError(f"{path} cannot be created: there is no folder {folder}; create it first") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be created: {error.strerror or error}") from error
-    return not there
 
 
 def check_outside(path: str, corpus: object) -> None:
@@ -112,8 +93,11 @@ def check_ours(path: str) -> None:
     UsageError
         If it does.
     """
-    if strange := sorted(name for name in _names(path) if not _is_ours(name)):
-        raise UsageError(f"{path} holds something else ({some(strange, 3)}); choose another folder for the index")
+    ours = (SHARD_NAME, RECORD_NAME, _TEMPORARY)
+    strange = [name for name in _names(path) if name != LOCK and not any(kind.fullmatch(name) for kind in ours)]
+    if strange:
+        what = some(sorted(strange), 3)
+        raise UsageError(f"{path} holds something else ({what}); choose another folder for the index")
 
 
 def remove_leftovers(path: str, manifest: Manifest | None, *, finished: bool = False) -> None:
@@ -128,11 +112,10 @@ def remove_leftovers(path: str, manifest: Manifest | None, *, finished: bool = F
     finished
         Whether whatever was finished, to be gone on with, stays.
     """
-    listed = {shard.file for shard in manifest.shards} if manifest else ()
-    names = sorted(_names(path), key=lambda name: RECORD_NAME.fullmatch(name) is not None)  # records last
-    for name in names:
-        ours = RECORD_NAME.fullmatch(name) or (SHARD_NAME.fullmatch(name) and name not in listed)
-        if _TEMPORARY.fullmatch(name) or (ours and not finished):
+    listed = {shard.file for shard in manifest.shards} if manifest else set()
+    names = set(_names(path)) - listed
+    for kind in (_TEMPORARY,) if finished else (_TEMPORARY, SHARD_NAME, RECORD_NAME):  # records last
+        for name in filter(kind.fullmatch, sorted(names)):
             paths.remove(paths.joined(path, name))
 
 
@@ -154,137 +137,11 @@ def _names(path: str) -> list[str]:
         return []
 
 
-def _is_ours(name: str) -> bool:
-    return name in (MANIFEST, LOCK) or any(kind.fullmatch(name) for kind in (SHARD_NAME, RECORD_NAME, _TEMPORARY))
-
-
 LOOKING: Final = 16
 """Surveying a file takes about this fraction (1/16) of the time of indexing it."""
 
 SHOWN: Final = 5
 """Skipped parts named in a warning."""
-
-
-def are_files(source: TripleSource) -> TypeGuard[TripleFiles]:
-    """Return whether a source can be read again, in pieces and by workers; Python iterables and pipes cannot."""
-    return isinstance(source, TripleFiles) and source.total is not None
-
-
-class _Spread:
-    """Builds shards of files on an engine.
-
-    Skips what an earlier build finished, according to the entries of the cache.
-    """
-
-    def __init__(self, entries: Entries, source: TripleFiles, options: IndexOptions, reading: Reading) -> None:
-        self._count = reading.cache.count
-        self._source = source
-        self._engine = reading.engine
-        self._bad: dict[str, str] = {}  # unusable files with their errors
-        self._told = _Progress(reading.progress, source.total or 0)
-        self._maker = ShardMaker(
-            entries=entries,
-            options=options,
-            skip_bad=source.skip_bad,
-            tell=self._told.within if isinstance(reading.engine, InThisProcess) else None,
-        )
-
-    def surveyed(self) -> list[ranges.FileIndex]:
-        """Survey all files, and return the usable ones."""
-        source = self._source
-        files = [
-            TripleFile(
-                absolute(name),
-                name,
-                size=size or 0,
-                number=number,
-                label=source.labels[number],
-                columns=source.columns,
-                lenient=source.skip_bad,
-            )
-            for number, (name, size) in enumerate(zip(source.files, source.sizes, strict=True))
-        ]
-        try:
-            return ranges.surveyed(files, self._looked, contents=True)
-        except UsageError as error:  # columns that are not known
-            raise DataError(str(error)) from error
-
-    def _looked(
-        self, _stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]
-    ) -> Iterator[tuple[Any, Any]]:
-        """Work on small files together, and note the unreadable ones."""
-        found: dict[Any, Any] = {}
-        bad = self._tried(function, ranges.grouped(things), found)
-        if bad:  # one of several files may be bad
-            alone = [ranges.Group((each,)) for each in things if each not in found and str(each) not in bad]
-            bad |= self._tried(function, alone, found) if alone else {}
-        for each in things:
-            if each in found:
-                yield each, found[each]
-            else:
-                file = each.file if isinstance(each, ranges.Piece) else each
-                self._bad.setdefault(file.name, bad[str(each)])
-
-    def _tried(
-        self, function: Callable[[Any, None], Any], groups: Sequence[ranges.Group], found: dict[Any, Any]
-    ) -> dict[str, str]:
-        """Add the results of groups to those that were found, and return the errors of unreadable ones."""
-        progress = self._told.looked if function is ranges.count else None
-        try:
-            with closing(self._engine.map(ranges.InGroups(function), groups, progress=progress)) as results:
-                for group, seen in results:
-                    found.update(zip(group.each, seen, strict=True))
-        except BadPartitionsError as error:
-            return dict(error.partitions)
-        return {}
-
-    def made(self, planner: Planner) -> list[Made]:
-        """Build the shards of all parts."""
-        parts = planner.parts()
-        made, error = self._mapped(parts)
-        if error is not None and self._source.skip_bad:
-            # In a bad part, only one of many files may be bad.
-            again = {part.key: planner.apart(part) for part in parts if part.key not in made and len(part.ranges) > 1}
-            if again:
-                parts = [each for part in parts for each in again.get(part.key, [part])]
-                more, error = self._mapped([part for part in parts if part.key not in made])
-                made |= more
-        self._leave_out(error, len(parts))
-        self._told.close()
-        return [each for part in parts for each in made.get(part.key, ())]
-
-    def _mapped(self, parts: Sequence[Part]) -> tuple[dict[str, tuple[Made, ...]], BadPartitionsError | None]:
-        found: dict[str, tuple[Made, ...]] = {}
-        folder, state = self._maker.entries.folder, partial(tokenizer_of, self._maker.options)
-        mapped = self._engine.map(self._maker, parts, state=state, progress=self._told.finished)
-        try:
-            with closing(mapped):  # stops the workers on any exit
-                for part, (made, reused) in mapped:
-                    self._count(reused, len(made))
-                    for shard in (each.shard for each in made if each.shard is not None):
-                        check_listed(folder, shard, "workers must see the same folder under the same path")
-                    found[part.key] = made
-        except BadPartitionsError as error:
-            return found, error
-        return found, None
-
-    def _leave_out(self, error: BadPartitionsError | None, count: int) -> None:
-        """Raise an error or warn about unusable input; a file with an unreadable stretch is skipped as a whole."""
-        parts = {} if error is None else error.partitions
-        bad = {**self._bad, **parts}
-        if bad and not self._source.skip_bad:
-            what = f"{counted(len(bad), 'part')} of the corpus cannot be used: {_said(bad)}"
-            raise BadPartitionsError(what if len(bad) > 1 else next(iter(bad.values())), bad) from error
-        if self._bad:
-            what = f"{len(self._bad)} of {counted(len(self._source.files), 'file')}"
-            warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=7)
-        if parts:
-            what = f"{len(parts)} of {counted(count, 'part')} of the corpus"
-            warnings.warn(f"left out {what}: {_said(parts)}", TrubleuWarning, stacklevel=7)
-
-
-def _said(bad: dict[str, str]) -> str:
-    return some([f"{name} ({message})" for name, message in bad.items()], SHOWN)
 
 
 class _Progress:
@@ -295,14 +152,14 @@ class _Progress:
         self._left = total
         self._within = 0
 
-    def looked(self, found: ranges.Group) -> None:
+    def looked(self, piece: ranges.Piece) -> None:
         """Report that lines were counted."""
-        self._tell(found.size // LOOKING)
+        self.tell((piece.size or piece.file.size) // LOOKING)
 
     def within(self, size: int) -> None:
         """Report how many bytes of the current part have been read."""
         now = size - size // LOOKING
-        self._tell(max(0, now - self._within))
+        self.tell(max(0, now - self._within))
         self._within = max(self._within, now)
 
     def finished(self, part: Part) -> None:
@@ -310,15 +167,12 @@ class _Progress:
         self.within(part.size)
         self._within = 0
 
-    def close(self) -> None:
-        """Report completion."""
-        self._tell(self._left)
-
-    def _tell(self, more: int) -> None:
+    def tell(self, more: float = math.inf) -> None:
+        """Report more bytes; if not said how many, all that are left."""
         more = min(more, self._left)
-        self._left -= more
+        self._left -= int(more)
         if self._progress is not None and more:
-            self._progress(more)
+            self._progress(int(more))
 
 
 Corpus: TypeAlias = "PathLike | Iterable[PathLike] | Iterable[Triple] | TripleSource"
@@ -387,9 +241,11 @@ def write_index(path: str, corpus: Corpus, reading: Reading, options: IndexOptio
     nothing = UsageError(f"there is nothing to resume in {path}; {'index' if options else 'add'} without --resume")
     if options and resume and not paths.exists(path):
         raise nothing
-    created = make_folder(path) if options else False
+    created = options is not None and not paths.exists(path)
+    if options:
+        prepare_folder(path)
     with locked(path):
-        manifest = Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
+        manifest = _read_manifest(path)
         if (begin := options or manifest) is None:
             raise _missing(path)
         kept, others = unfinished(path, manifest)
@@ -434,6 +290,10 @@ def check_there(path: str) -> None:
         raise DataError(unreadable(path, error)) from error
 
 
+def _read_manifest(path: str) -> Manifest | None:
+    return Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
+
+
 def _missing(path: str) -> DataError:
     if not paths.exists(path):
         return DataError(f"{path}: there is no such index; check the path")
@@ -467,6 +327,8 @@ class _Work:
         self._before = self._base.shards if self._base else ()
         self._source = source
         self._reading = reading
+        self._bad: dict[str, str] = {}  # unusable files with their errors
+        self._told = _Progress(reading.progress, source.total or 0)
 
     def run(self) -> None:
         """Build the shards and then write the manifest."""
@@ -483,12 +345,9 @@ class _Work:
             manifest.write(self._path)
         with suppress(OSError):  # the index is complete; the next writer removes leftovers
             remove_leftovers(self._path, manifest)
-        if bad:
-            what = "rows with a missing or wrong field, skipped"
-            warnings.warn(CountedWarning(what, bad), stacklevel=4)
-        if empty:
-            what = "rows with a blank message or response, skipped"
-            warnings.warn(CountedWarning(what, empty), stacklevel=4)
+        for what, count in (("a missing or wrong field", bad), ("a blank message or response", empty)):
+            if count:
+                warnings.warn(CountedWarning(f"rows with {what}, skipped", count), stacklevel=4)
         if any(each.unsplit for each in made):
             what = unsplit_message(tokenizer_of(self._options), "triples")
             warnings.warn(what, TrubleuWarning, stacklevel=4)
@@ -496,18 +355,15 @@ class _Work:
     def _made(self) -> list[Made]:
         """Build the shards, and return their records in the order of the corpus."""
         first = 1 + max((part_number(shard.file) for shard in self._before), default=-1)
-        options, source, reading = self._options, self._source, self._reading
-        if are_files(source):
-            key = reading.cache.key(self._path, resume=reading.resume)
-            base = self._base.checksum if self._base else _NO_MANIFEST
-            spread = _Spread(Entries(absolute(self._path), key, f"built-{base}-"), source, options, reading)
-            return spread.made(Planner(spread.surveyed(), options, first=first))
-        if not isinstance(reading.engine, InThisProcess):
+        source, options = self._source, self._options
+        if isinstance(source, TripleFiles) and source.total is not None:  # can be read again, and by workers
+            return self._spread(source, first)
+        if not isinstance(self._reading.engine, InThisProcess):
             raise UsageError(
                 f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
                 "can help; write the triples to files first, or leave the engine out"
             )
-        cutter = Cutter(self._path, options, tokenizer_of(options), Part(first, (), ""))
+        cutter = Cutter(self._path, options, tokenizer_of(options), Part(first, ()))
         return list(cutter.cut(self._steps(cutter.room)))
 
     def _steps(self, room: Callable[[], int]) -> Iterator[Step]:
@@ -518,6 +374,87 @@ class _Work:
             rows = batch.end - (end if batch.file == file else 0)
             yield Step(batch, rows, source.bad - bad, source.empty - empty)
             file, end, bad, empty = batch.file, batch.end, source.bad, source.empty
+
+    def _spread(self, source: TripleFiles, first: int) -> list[Made]:
+        """Build the shards of files on an engine, all but what an earlier build finished."""
+        key = self._reading.cache.key(self._path, resume=self._reading.resume)
+        base = self._base.checksum if self._base else _NO_MANIFEST
+        maker = ShardMaker(
+            entries=Entries(absolute(self._path), key, f"built-{base}-"),
+            options=self._options,
+            skip_bad=source.skip_bad,
+            tell=self._told.within if isinstance(self._reading.engine, InThisProcess) else None,
+        )
+        files = [
+            TripleFile(
+                absolute(name),
+                name,
+                size=size or 0,
+                number=number,
+                label=source.labels[number],
+                columns=source.columns,
+                lenient=source.skip_bad,
+            )
+            for number, (name, size) in enumerate(zip(source.files, source.sizes, strict=True))
+        ]
+        try:
+            surveyed = ranges.surveyed(files, self._looked, contents=True)
+        except UsageError as error:  # columns that are not known
+            raise DataError(str(error)) from error
+        parts = plan(surveyed, self._options, first=first)
+        made, bad = self._mapped(maker, parts)
+        if bad and source.skip_bad:
+            # In a bad part, only one of many files may be bad.
+            parts = [each for part in parts for each in ([part] if part in made else part.apart())]
+            more, bad = self._mapped(maker, [part for part in parts if part not in made])
+            made |= more
+        self._leave_out(source, bad, len(parts))
+        self._told.tell()
+        return [each for part in parts for each in made.get(part, ())]
+
+    def _looked(
+        self, _stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]
+    ) -> Iterator[tuple[Any, Any]]:
+        """Map a step of the survey, and note the unreadable files."""
+        progress = self._told.looked if function is ranges.count else None
+        try:
+            with closing(self._reading.engine.map(function, things, progress=progress)) as results:
+                yield from results
+        except BadPartitionsError as error:
+            for each in things:
+                if str(each) in error.partitions:
+                    file = each.file if isinstance(each, ranges.Piece) else each
+                    self._bad.setdefault(file.name, error.partitions[str(each)])
+
+    def _mapped(self, maker: ShardMaker, parts: Sequence[Part]) -> tuple[dict[Part, tuple[Made, ...]], dict[str, str]]:
+        """Return the records of the parts that could be read, and the errors of the others."""
+        found: dict[Part, tuple[Made, ...]] = {}
+        mapped = self._reading.engine.map(
+            maker, parts, state=partial(tokenizer_of, self._options), progress=self._told.finished
+        )
+        try:
+            with closing(mapped):  # stops the workers on any exit
+                for part, (made, reused) in mapped:
+                    self._reading.cache.count(reused, len(made))
+                    for shard in (each.shard for each in made if each.shard is not None):
+                        check_listed(self._path, shard, "workers must see the same folder under the same path")
+                    found[part] = made
+        except BadPartitionsError as error:
+            return found, error.partitions
+        return found, {}
+
+    def _leave_out(self, source: TripleFiles, parts: dict[str, str], count: int) -> None:
+        """Raise an error or warn about unusable input; a file with an unreadable stretch is skipped as a whole."""
+        bad = {**self._bad, **parts}
+        if bad and not source.skip_bad:
+            what = f"{counted(len(bad), 'part')} of the corpus cannot be used: {_said(bad)}"
+            raise BadPartitionsError(what if len(bad) > 1 else next(iter(bad.values())), bad)
+        if self._bad:
+            what = f"{len(self._bad)} of {counted(len(source.files), 'file')}"
+            warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=7)
+        if parts:
+            what = f"{len(parts)} of {counted(count, 'part')} of the corpus"
+            warnings.warn(f"left out {what}: {_said(parts)}", TrubleuWarning, stacklevel=7)
 
     def _manifest(self, made: list[Made], bad: int, empty: int) -> Manifest:
         base = self._base
@@ -553,25 +490,17 @@ class _Work:
 
     def _is_kept(self) -> bool:
         """Return whether there are finished shards to resume with; if there are none, remove everything."""
-        with suppress(OSError):  # a disk or network may still be failing; the first error is the one reported
+        # A disk or network may still be failing; the first error is the one reported.
+        with suppress(OSError, DataError):
             if unfinished(self._path, self._base)[0]:
                 return True
-            if not self._is_committed():
-                self._give_up()
+            manifest = _read_manifest(self._path)  # it may have been replaced before the failure
+            remove_leftovers(self._path, manifest)
+            if self._created and manifest is None and not paths.is_remote(self._path):
+                Path(self._path, LOCK).unlink(missing_ok=True)
+                Path(self._path).rmdir()  # an OSError if it holds other files
         return False
 
-    def _is_committed(self) -> bool:
-        """Return whether the manifest was replaced, even if a later step failed."""
-        try:
-            there = paths.exists(paths.joined(self._path, MANIFEST))
-            checksum = Manifest.read(self._path).checksum if there else ""
-        except DataError:  # unreadable does not mean absent
-            return True
-        return checksum != (self._base.checksum if self._base else "")
 
-    def _give_up(self) -> None:
-        remove_leftovers(self._path, self._base)
-        if self._created and not paths.is_remote(self._path):
-            Path(self._path, LOCK).unlink(missing_ok=True)
-            with suppress(OSError):  # the folder holds other files
-                Path(self._path).rmdir()
+def _said(bad: dict[str, str]) -> str:
+    return some([f"{name} ({message})" for name, message in bad.items()], SHOWN)

@@ -225,12 +225,6 @@ class IndexOptions:
     stop_words: tuple[str, ...]
     shard_triples: int
 
-    @property
-    def outdated(self) -> str:
-        """The tokenizer's current identity if it has changed since; empty if not."""
-        now = tokenizer(self.tokenize).name if self.tokenize in OWN else self.tokenizer
-        return "" if now == self.tokenizer else now
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
@@ -292,10 +286,11 @@ class Manifest:
             raise altered(path, "it has fields that cannot be") from None
         if not manifest.shards or len({shard.file for shard in manifest.shards}) != len(manifest.shards):
             raise altered(path, "its list of shards cannot be")
-        if now := manifest.options.outdated:
+        name, made_with = manifest.options.tokenize, manifest.options.tokenizer
+        if name in OWN and (now := tokenizer(name).name) != made_with:
             raise DataError(
-                f"{os.fspath(path)} was made with the tokenizer {manifest.options.tokenizer}, which is {now} now and "
-                f"makes other tokens; {REMEDY}"
+                f"{os.fspath(path)} was made with the tokenizer {made_with}, which is {now} now and makes other "
+                f"tokens; {REMEDY}"
             )
         return manifest
 

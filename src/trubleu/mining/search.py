@@ -25,10 +25,10 @@ from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
 from trubleu.mining.manifest import REMEDY
-from trubleu.mining.shard import MOST_TRIPLES, Shard
+from trubleu.mining.shard import FIELDS, MOST_TRIPLES, Shard
 from trubleu.mining.shard_builder import check_listed
 from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature
+from trubleu.signature import make_signature
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.manifest import ListedShard
-    from trubleu.mining.shard import Field, ShardInfo
+    from trubleu.mining.shard import ShardInfo
     from trubleu.progress import Progress
+    from trubleu.signature import Signature
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
 
@@ -66,7 +67,7 @@ def open_shard(folder: PathLike, listed: ListedShard) -> Shard:
     """
     path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {REMEDY}"
     # Opening comes first if the file exists, because it gives the best message for a damaged file.
-    shard = Shard.open(path) if paths.exists(path) else None
+    shard = Shard(path) if paths.exists(path) else None
     check_listed(folder, listed, remedy)
     if shard is None or shard.info != listed.info:
         raise DataError(f"{path} is not the shard that was written there; {remedy}")
@@ -229,9 +230,6 @@ def _distinct(triples: Iterable[FoundTriple]) -> Iterator[FoundTriple]:
         if (response := folded(triple.response)) not in seen:
             seen.add(response)
             yield triple
-
-
-FIELDS: Final[tuple[Field, Field]] = ("message", "response")
 
 
 class FieldWords(NamedTuple):
@@ -407,7 +405,7 @@ class Ranking:
 
     def signature(self, index: Index, **pairs: object) -> Signature:
         """Return the signature of candidates from an index."""
-        made = make_signature(
+        return make_signature(
             "mine",
             alpha=float(self.alpha),
             epsilon=float(self.epsilon),
@@ -416,8 +414,8 @@ class Ranking:
             b=float(self.bm25.b),
             top=self.top,
             **pairs,
+            **dict(index.signature),
         )
-        return Signature(made.metric, made.pairs + index.signature)
 
 
 def search_shards(

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from trubleu.data.triple_formats import TripleRows, read_range, triple_file
 from trubleu.data.triples import TripleBatch
 from trubleu.errors import DataError, some
-from trubleu.execution.hashing import result_hash
 from trubleu.execution.serialization import typed
 from trubleu.files.paths import joined, keep_copies, open_binary
 from trubleu.mining.manifest import ListedShard, shard_name
@@ -50,15 +49,15 @@ class Part:
         Its place in the index.
     ranges
         Its rows.
-    key
-        What differs if its shards would.
+    contents
+        Checksums of the blocks that hold each range.
     piece
         Which of the pieces, from 1 on, of the part with this number, if that was taken apart.
     """
 
     number: int
     ranges: tuple[Span, ...]
-    key: str
+    contents: tuple[tuple[int, ...], ...] = ()
     piece: int = 0
 
     def __str__(self) -> str:
@@ -75,9 +74,22 @@ class Part:
         counts = [each.count for each in self.ranges]
         return None if None in counts else sum(count or 0 for count in counts)
 
+    def apart(self) -> list[Part]:
+        """Split the part into one part per range."""
+        pairs = enumerate(zip(self.ranges, self.contents, strict=True), 1)
+        return [Part(self.number, (each,), (content,), piece) for piece, (each, content) in pairs]
 
-class Planner:
-    """Splits a corpus into parts.
+    def depends(self, options: IndexOptions) -> list[object]:
+        """Return all that its shards depend on, besides the code."""
+        depends: list[object] = [tokenizer(options.tokenize).model, self.number, self.piece, options, self.contents]
+        for each in self.ranges:
+            file, rows = triple_file(each), (each.first, each.count, each.byte, each.skip)
+            depends.append((file.label, file.columns, rows, file.form))
+        return depends
+
+
+def plan(files: Iterable[FileIndex], options: IndexOptions, *, first: int) -> list[Part]:
+    """Split a corpus into parts.
 
     Parameters
     ----------
@@ -88,48 +100,31 @@ class Planner:
     first
         The number of the first part.
     """
-
-    def __init__(self, files: Iterable[FileIndex], options: IndexOptions, *, first: int) -> None:
-        self._files = {file.file: file for file in files}
-        self._options, self._first = options, first
-
-    def parts(self) -> list[Part]:
-        """Return all parts, in the order of the corpus."""
-        groups: list[list[Span]] = []
-        room = 0  # rows that still fit into the last group
-        packed = 0  # bytes of compressed files in the last group, if it holds such files
-        for file in self._files.values():
-            if file.file.form is None:
-                if not packed or packed + file.file.size > PACKED_BYTES:
-                    groups.append([])
-                    packed = 0
-                groups[-1].append(file.span())
-                packed += max(1, file.file.size)
-                room = 0
-                continue
-            at = 0
-            while at < file.rows:
-                if not room:
-                    groups.append([])
-                    room = self._options.shard_triples
-                count = min(room, file.rows - at)
-                groups[-1].append(file.span(at, count))
-                at, room, packed = at + count, room - count, 0
-        return [self._part(number, group) for number, group in enumerate(groups, self._first)]
-
-    def apart(self, part: Part) -> list[Part]:
-        """Split a part into one part per range."""
-        return [self._part(part.number, [each], piece) for piece, each in enumerate(part.ranges, 1)]
-
-    def _part(self, number: int, ranges: Iterable[Span], piece: int = 0) -> Part:
-        ranges = tuple(ranges)
-        model = tokenizer(self._options.tokenize).model
-        depends: list[object] = [model, number, piece, self._options]
-        for each in ranges:
-            file, content = triple_file(each), self._files[each.file].content(each)
-            rows = (each.first, each.count, each.byte, each.skip)
-            depends.append((file.label, file.columns, rows, file.form, content))
-        return Part(number, ranges, result_hash(depends), piece)
+    groups: list[list[tuple[Span, tuple[int, ...]]]] = []
+    room = 0  # rows that still fit into the last group
+    packed = 0  # bytes of compressed files in the last group, if it holds such files
+    for file in files:
+        if file.file.form is None:
+            if not packed or packed + file.file.size > PACKED_BYTES:
+                groups.append([])
+                packed = 0
+            groups[-1].append((file.span(), tuple(file.content(file.span()))))
+            packed += max(1, file.file.size)
+            room = 0
+            continue
+        at = 0
+        while at < file.rows:
+            if not room:
+                groups.append([])
+                room = options.shard_triples
+            count = min(room, file.rows - at)
+            span = file.span(at, count)
+            groups[-1].append((span, tuple(file.content(span))))
+            at, room, packed = at + count, room - count, 0
+    return [
+        Part(number, tuple(span for span, _ in group), tuple(content for _, content in group))
+        for number, group in enumerate(groups, first)
+    ]
 
 
 BATCH: Final = 1024
@@ -212,6 +207,11 @@ class Cutter:
         What they are made of.
     done
         What is finished of it.
+
+    Attributes
+    ----------
+    place
+        Where to go on, as `Made.place`.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class Cutter:
         self._part = part
         self._rows = done[-1].rows if done else 0
         self._shards = sum(made.shard is not None for made in done)
-        self._place = done[-1].place if done else (0, 0)
+        self.place = done[-1].place if done else (0, 0)
         self._how = how
         self._unsplit = False
         self._writer = ShardWriter(how, lowercase=options.lowercase, stop_words=options.stop_words)
@@ -246,7 +246,7 @@ class Cutter:
             self._rows += step.rows
             self._bad += step.bad
             self._empty += step.empty
-            self._place = step.place
+            self.place = step.place
             full = self._rows % self._options.shard_triples == 0 or self._writer.memory >= MOST_MEMORY
             if full and self._writer.triples:
                 ended = self._rows == self._part.rows
@@ -260,7 +260,7 @@ class Cutter:
             triples=tuple(sorted(self._triples.items())),
             bad=self._bad,
             empty=self._empty,
-            place=self._place,
+            place=self.place,
             rows=self._rows,
             last=last,
             unsplit=self._unsplit,
@@ -307,25 +307,21 @@ class ShardMaker:
         DataError
             If its rows cannot be used, or a shard cannot be written.
         """
-        done = self._finished(part)
-        reused = len(done)
-        if done and done[-1].last:
-            return tuple(done), reused
-        folder, place = self.entries.folder, done[-1].place if done else (0, 0)
-        cutter = Cutter(folder, self.options, how, part, done)
-        for made in cutter.cut(self._steps(part, cutter.room, *place)):
-            self.entries.put([part.key, len(done)], asdict(made), files=[made.shard.file] if made.shard else [])
-            done.append(made)
-        return tuple(done), reused
-
-    def _finished(self, part: Part) -> list[Made]:
         done: list[Made] = []
+        depends = part.depends(self.options)
         while not done or not done[-1].last:
-            made = self.entries.find([part.key, len(done)], Made.unpack)
-            if made is None or (made.bad and not self.skip_bad):
+            found = self.entries.find([*depends, len(done)], Made.unpack)
+            if found is None or (found.bad and not self.skip_bad):
                 break
-            done.append(made)
-        return done
+            done.append(found)
+        reused = len(done)
+        if not done or not done[-1].last:
+            cutter = Cutter(self.entries.folder, self.options, how, part, done)
+            for made in cutter.cut(self._steps(part, cutter.room, *cutter.place)):
+                files = [made.shard.file] if made.shard else []
+                self.entries.put([*depends, len(done)], asdict(made), files=files)
+                done.append(made)
+        return tuple(done), reused
 
     def _steps(self, part: Part, room: Callable[[], int], start: int, passed: int) -> Iterator[Step]:
         read = sum(each.size for each in part.ranges[:start])
