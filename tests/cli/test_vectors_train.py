@@ -98,7 +98,7 @@ def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatc
     assert run("text.txt", "--out", "a", *options)[0] == 0
     assert spread == []
     assert run("text.txt", "--out", "b", *options, "--engine", "local:2")[0] == 0
-    assert spread == ["look", "count", "ReadWords", "CountPairs", "SumPairs", "EncodePairs"]
+    assert spread == ["look", "count", "ReadWords", "BucketPairs", "SumPairs", "encode_pairs"]
     assert left == [0, 0, 0, 0]  # two models each
     assert Path("a").read_bytes() == Path("b").read_bytes()
 

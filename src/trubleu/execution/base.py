@@ -287,7 +287,6 @@ def _tell(bad: list[tuple[str, str]], count: int, skip_bad: bool) -> None:
         for name, message in bad:
             same = sum(each == name or each.startswith(f"{name} #") for each in named)
             named[f"{name} #{same + 1}" if same else name] = message
-        raise BadPartitionsError(
-            f"{len(bad)} of {count} partitions cannot be used, so there is no result: {what}", named
-        )
+        what = f"{len(bad)} of {count} partitions cannot be used, so there is no result: {what}"
+        raise BadPartitionsError(what if count > 1 else bad[0][1], named)
     warnings.warn(f"{len(bad)} of {count} partitions were left out: {what}", TrubleuWarning, stacklevel=4)

@@ -24,7 +24,7 @@ from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import options as options_module
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder, State
-from trubleu.vectors.training.counts import MappedNumbers, fingerprints, text_ranges
+from trubleu.vectors.training.counts import MappedNumbers, text_ranges
 from trubleu.vectors.training.model import Model, keep_thresholds
 from trubleu.vectors.training.options import TrainingOptions
 from trubleu.vectors.training.trainer import train_vectors
@@ -59,7 +59,7 @@ def small(**choice: Any) -> TrainingOptions:
 def state_of(out: Path, corpus: Path, options: TrainingOptions) -> tuple[State, object]:
     """Return the state and the matrices of a first model that was not finished."""
     folder, ranges = Folder(out, Cache()), text_ranges([corpus])
-    known = fingerprints(ranges, [text.span.digest().hex() for text in ranges])
+    known = [(text.file, text.span.digest().hex()) for text in ranges]
     folder.training = tuple(options.to_dict().items()), tuple(known)
     _, levels = folder.read_counts(options)
     return folder.read_state(0, training._materials(folder, levels, options)[0], options)
@@ -251,7 +251,7 @@ def test_a_disk_that_fills_up_leaves_the_checkpoint_before(
 
     def full(descriptor: int) -> None:
         synced[0] += 1
-        if synced[0] == 6:  # after two files of a part of the count, the numbers, the vocabulary, and a checkpoint
+        if synced[0] == 6:  # after two files of a range, the numbers, the vocabulary, and a checkpoint
             raise OSError(errno.ENOSPC, "No space left on device")
         usual(descriptor)
 

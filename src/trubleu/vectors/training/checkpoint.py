@@ -4,7 +4,7 @@
 
     V.training/
         order-N.ids   the corpus as numbers of n-grams of N words
-        …             parts of a count that is running (`trubleu.vectors.training.counts`)
+        …             numbers of a count that is running (`trubleu.vectors.training.counts`)
         *.result      entries of the cache
         lock          held by the process that writes here
 
@@ -20,6 +20,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,7 +31,7 @@ from trubleu.execution.cache import SUFFIX, Entries
 from trubleu.execution.serialization import typed
 from trubleu.files import paths
 from trubleu.files.writer import LOCK, locked
-from trubleu.vectors.training.counts import Level, Parts, Vocabulary
+from trubleu.vectors.training.counts import Level, Vocabulary
 from trubleu.vectors.training.model import matrix_rows, new_rows
 
 if TYPE_CHECKING:
@@ -107,7 +108,6 @@ class Folder:
         self.training: tuple[object, ...] = ()
         self._cache = cache
         self._resume = False
-        self._made: Entries | None = None
 
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
@@ -154,10 +154,6 @@ class Folder:
     def remove(self) -> None:
         """Remove the folder and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
-
-    def parts(self) -> Parts:
-        """Return the parts of a count, as workers find them."""
-        return Parts(self._entries.folder, self._entries.key)
 
     def numbers(self, order: int) -> Path:
         """Return the file with the corpus as n-grams of this length."""
@@ -247,11 +243,9 @@ class Folder:
 
         return self._entries.find(["state", *self.training], unpack) or (State(), None)
 
-    @property
+    @cached_property
     def _entries(self) -> Entries:
-        if self._made is None:
-            self._made = Entries(str(self.path.absolute()), self._cache.key(self.path, resume=self._resume))
-        return self._made
+        return Entries(str(self.path.absolute()), self._cache.key(self.path, resume=self._resume))
 
     def _holds_entries(self) -> bool:
         return any(self.path.glob(f"*{SUFFIX}"))

@@ -27,9 +27,8 @@ from trubleu.vectors.training.checkpoint import Finished, Folder
 from trubleu.vectors.training.counts import (
     MappedNumbers,
     comes_once,
-    contents_of,
+    corpus_identity,
     count_corpus,
-    fingerprints,
     spell,
     text_ranges,
 )
@@ -194,8 +193,7 @@ class _Run:
     def resumed(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
         """Read the corpus only to identify it, and return what was counted of it."""
         ranges = text_ranges(self.corpus, engine)
-        tell = self.shown.stage("comparing", len(ranges), " ranges")
-        self._identify(fingerprints(ranges, contents_of(ranges, engine, tell)))
+        self._identify(corpus_identity(ranges, engine, self.shown.stage("comparing", len(ranges), " ranges")))
         return self.folder.read_counts(self.options)
 
     def count(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
