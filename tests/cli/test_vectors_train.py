@@ -78,7 +78,7 @@ def test_standard_input_can_be_a_corpus(run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual_run, usual_build = Processes._run, Model.build
+    usual_run = Processes._run
     spread: list[str] = []
     left: list[int] = []
 
@@ -88,12 +88,12 @@ def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatc
 
     def building(*arguments: Any) -> Model:
         left.append(len(multiprocessing.active_children()))
-        return usual_build(*arguments)
+        return Model(*arguments)
 
     monkeypatch.setattr(counts, "RANGE", 1000)
     monkeypatch.setattr(counts, "PLACES", 300)
     monkeypatch.setattr(Processes, "_run", recorded)
-    monkeypatch.setattr(Model, "build", building)
+    monkeypatch.setattr(training, "Model", building)
     options = ["--orders", "1-2", "--epochs", "1", "--dim", "8", "--threads", "1", "--quiet"]
     assert run("text.txt", "--out", "a", *options)[0] == 0
     assert spread == []

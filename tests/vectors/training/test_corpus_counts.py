@@ -42,9 +42,8 @@ SILENT = Bars(quiet=True)
 
 def count(paths: Sequence[Path], folder: Path, options: TrainingOptions) -> tuple[Counted, list[list[int]]]:
     """Count, and return what was found and the corpus as numbers of each order."""
-    place = Folder(folder / "v", Cache())
-    with engine("local") as here, place.locked(resume=False):
-        place.begin()
+    place = Folder(folder / "v", options, Cache())
+    with engine("local") as here, place.locked():
         found = count_corpus(paths, place, options, here, SILENT)
     orders = range(1, options.orders[-1] + 1)
     return found, [MappedNumbers(place.numbers(order)).numbers.tolist() for order in orders]

@@ -58,11 +58,10 @@ def small(**choice: Any) -> TrainingOptions:
 
 def state_of(out: Path, corpus: Path, options: TrainingOptions) -> tuple[State, object]:
     """Return the state and the matrices of a first model that was not finished."""
-    folder, ranges = Folder(out, Cache()), text_ranges([corpus])
-    known = [(text.file, text.span.digest().hex()) for text in ranges]
-    folder.training = tuple(options.to_dict().items()), tuple(known)
-    _, levels = folder.read_counts(options)
-    return folder.read_state(0, training._materials(folder, levels, options)[0], options)
+    folder, ranges = Folder(out, options, Cache()), text_ranges([corpus])
+    folder.corpus = [(text.file, text.span.digest().hex()) for text in ranges]
+    levels = folder.read_counts().levels
+    return folder.read_state(0, training._materials(folder, levels, options)[0])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -426,14 +425,12 @@ def test_too_little_text(tmp_path: Path, text: str, choice: dict[str, Any], mess
 
 
 def test_vectors_that_grow_without_bounds(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = Model.build
-
     def overflowing(*arguments: Any) -> Any:
-        model = usual(*arguments)
+        model = Model(*arguments)
         model.input[0, 0] = np.inf
         return model
 
-    monkeypatch.setattr(Model, "build", overflowing)
+    monkeypatch.setattr(training, "Model", overflowing)
     with pytest.raises(DataError, match=r"grew without bounds in epoch 1; train again with a smaller alpha"):
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     assert not (tmp_path / "v.training").exists()

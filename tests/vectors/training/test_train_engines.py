@@ -54,10 +54,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def count(corpus: Sequence[PathLike], out: Path) -> dict[str, bytes]:
     """Count in this process, and return what is in the folder."""
-    folder = Folder(out, Cache())
-    with engine("local") as here, folder.locked(resume=False):
-        folder.begin()
-        folder.write_counts(*count_corpus(corpus, folder, OPTIONS, here, SILENT)[:2], OPTIONS)
+    folder = Folder(out, OPTIONS, Cache())
+    with engine("local") as here, folder.locked():
+        folder.write_counts(count_corpus(corpus, folder, OPTIONS, here, SILENT)._replace(corpus=()))
     return contents(folder.path)
 
 
@@ -75,7 +74,7 @@ def test_a_store_has_the_same_bytes_whoever_counted(corpus: list[Path], tmp_path
 
 def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def arrays(folder: Path) -> dict[str, Any]:
-        vocabulary, levels = Folder(folder, Cache()).read_counts(OPTIONS)
+        vocabulary, levels, _ = Folder(folder, OPTIONS, Cache()).read_counts()
         found = {f"{name}-{level.order}": getattr(level, name) for level in levels for name in COLUMNS}
         return {name: array.tolist() for name, array in found.items()} | {"words": vocabulary.words()}
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from trubleu.execution.cache import SUFFIX, Entries
 from trubleu.execution.serialization import typed
 from trubleu.files import paths
 from trubleu.files.writer import LOCK, locked
-from trubleu.vectors.training.counts import Level, Vocabulary
+from trubleu.vectors.training.counts import Counted, Level, Vocabulary
 from trubleu.vectors.training.model import matrix_rows, new_rows
 
 if TYPE_CHECKING:
@@ -75,15 +75,6 @@ class State:
         return State(epoch=self.epoch + 1, losses=(*self.losses, self.loss / self.pairs))
 
 
-class Finished(NamedTuple):
-    """A finished model."""
-
-    vectors: Rows
-    """One row for each n-gram."""
-    losses: tuple[float, ...]
-    """The mean loss of each epoch."""
-
-
 class Folder:
     """The folder of a training run.
 
@@ -91,55 +82,53 @@ class Folder:
     ----------
     out
         The store that the training will become.
+    options
+        What is trained.
     cache
         Knows the key.
+    resume
+        Whether to continue what is there.
 
     Attributes
     ----------
     path
         Where it is.
-    training
-        What tells the training from another: its options and corpus.
+    corpus
+        The identity of the corpus, which tells the training from others, as the options do.
     """
 
-    def __init__(self, out: PathLike, cache: Cache) -> None:
+    def __init__(self, out: PathLike, options: TrainingOptions, cache: Cache, *, resume: bool = False) -> None:
         # Its files are memory-mapped, so it is local even if the store is remote.
         self.path = Path(f"{paths.base_name(out) if paths.is_remote(out) else os.fspath(out)}.training")
-        self.training: tuple[object, ...] = ()
+        self.corpus: Sequence[tuple[str, str]] = ()
+        self._options = options
         self._cache = cache
-        self._resume = False
+        self._resume = resume
 
     @contextmanager
-    def locked(self, *, resume: bool) -> Iterator[None]:
-        """Lock the folder against other processes; it is created unless resuming.
+    def locked(self) -> Iterator[None]:
+        """Lock the folder against other processes; unless resuming, create it and remove the files of an earlier run.
 
         Raises
         ------
         UsageError
-            If there is nothing to continue.
+            If there is nothing to continue, or without resuming a checkpoint, which may have taken days, unless all is
+            to be computed anew.
         DataError
             If another process writes there, or nobody may.
         """
-        self._resume = resume
-        if resume and not self._holds_entries():
+        if self._resume and not self._holds_entries():
             raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
             raise DataError(f"the folder {self.path} cannot be created: {error.strerror or error}") from error
         with locked(self.path):
+            if not self._resume:
+                self._clear()
             yield
 
-    def begin(self) -> None:
-        """Remove the files of an earlier run that has no checkpoint.
-
-        Raises
-        ------
-        UsageError
-            If there is a checkpoint, which may have taken days, unless all is to be computed anew.
-        DataError
-            If the folder cannot be emptied.
-        """
+    def _clear(self) -> None:
         if self._holds_entries() and not self._cache.anew:
             raise UsageError(
                 f"{self.path} holds a training that was not finished; continue it with --resume, or remove that folder"
@@ -159,18 +148,20 @@ class Folder:
         """Return the file with the corpus as n-grams of this length."""
         return self.path / f"order-{order}.ids"
 
-    def write_counts(self, vocabulary: Vocabulary, levels: Sequence[Level], options: TrainingOptions) -> None:
+    def write_counts(self, counted: Counted) -> None:
         """Write what was counted, once for all epochs, and remove the numbers of orders that are not trained."""
+        self.corpus = counted.corpus
+        vocabulary, orders = counted.vocabulary, self._options.orders
         arrays: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
-        for level in levels:
+        for level in counted.levels:
             arrays |= {f"{name}-{level.order}": getattr(level, name) for name in _COLUMNS}
-        files = [self.numbers(order).name for order in options.orders]
-        self._entries.put(["counts", *self.training], {"total": vocabulary.total}, arrays, files)
-        for level in levels:
-            if level.order not in options.orders:
+        files = [self.numbers(order).name for order in orders]
+        self._entries.put(self._depends("counts"), {"total": vocabulary.total}, arrays, files)
+        for level in counted.levels:
+            if level.order not in orders:
                 self.numbers(level.order).unlink(missing_ok=True)
 
-    def read_counts(self, options: TrainingOptions) -> tuple[Vocabulary, list[Level]]:
+    def read_counts(self) -> Counted:
         """Read what `write_counts` wrote.
 
         Raises
@@ -179,17 +170,17 @@ class Folder:
             If there is none of this training, or it is damaged.
         """
 
-        def unpack(header: dict[str, Any], array: Array) -> tuple[Vocabulary, list[Level]]:
+        def unpack(header: dict[str, Any], array: Array) -> Counted:
             levels: list[Level] = []
-            for order in range(1, options.orders[-1] + 1):
+            for order in range(1, self._options.orders[-1] + 1):
                 level = Level(order=order, **{name: array(f"{name}-{order}") for name in _COLUMNS})
                 level.check(len(levels[-1].counts) if levels else 0)
                 levels.append(level)
             vocabulary = Vocabulary(heap=array("heap"), begins=array("begins"), total=header["total"])
             vocabulary.check(len(levels[0].counts))
-            return vocabulary, levels
+            return Counted(vocabulary, levels, self.corpus)
 
-        found = self._entries.find(["counts", *self.training], unpack)
+        found = self._entries.find(self._depends("counts"), unpack)
         if found is None:
             raise UsageError(
                 f"{self.path} holds no training of this text with these options, this version of TruBLEU and this key, "
@@ -197,19 +188,17 @@ class Folder:
             )
         return found
 
-    def write_model(self, model: int, finished: Finished) -> None:
-        """Write a finished model."""
-        arrays = {"vectors": finished.vectors.reshape(-1)}
-        self._entries.put(["model", model, *self.training], {"losses": finished.losses}, arrays)
+    def write_model(self, model: int, vectors: Rows, losses: tuple[float, ...]) -> None:
+        """Write the vectors of a finished model, and the mean loss of each epoch."""
+        self._entries.put(self._depends("model", model), {"losses": losses}, {"vectors": vectors.reshape(-1)})
 
-    def read_model(self, model: int, rows: int, options: TrainingOptions) -> Finished | None:
-        """Read a finished model; None if it is not finished, or damaged."""
+    def read_model(self, model: int, rows: int) -> tuple[Rows, tuple[float, ...]] | None:
+        """Read what `write_model` wrote; None if the model is not finished, or damaged."""
 
-        def unpack(header: dict[str, Any], array: Array) -> Finished:
-            losses: tuple[float, ...] = typed(tuple[float, ...], header["losses"])
-            return Finished(_matrix(array("vectors"), rows, options.dim), losses)
+        def unpack(header: dict[str, Any], array: Array) -> tuple[Rows, tuple[float, ...]]:
+            return _matrix(array("vectors"), rows, self._options.dim), typed(tuple[float, ...], header["losses"])
 
-        return self._entries.find(["model", model, *self.training], unpack)
+        return self._entries.find(self._depends("model", model), unpack)
 
     def write_state(self, model: int, state: State, matrices: tuple[Rows, Rows]) -> None:
         """Write the state of the model in training, atomically replacing the one before.
@@ -220,12 +209,11 @@ class Folder:
             If it cannot be written, for instance because the disk is full; the one before stays.
         """
         arrays = {f"matrix-{number}": matrix.reshape(-1) for number, matrix in enumerate(matrices)}
-        self._entries.put(["state", *self.training], {"model": model, "state": asdict(state)}, arrays)
+        self._entries.put(self._depends("state"), {"model": model, "state": asdict(state)}, arrays)
 
-    def read_state(
-        self, model: int, material: Material, options: TrainingOptions
-    ) -> tuple[State, tuple[Rows, Rows] | None]:
+    def read_state(self, model: int, material: Material) -> tuple[State, tuple[Rows, Rows] | None]:
         """Read the state of a model: its beginning, without matrices, if none was written, or it is damaged."""
+        options = self._options
 
         def unpack(header: dict[str, Any], array: Array) -> tuple[State, tuple[Rows, Rows]]:
             state: State = typed(State, header["state"])
@@ -234,14 +222,15 @@ class Folder:
                 raise ValueError("it is the state of something else")
             if len(state.losses) != state.epoch or not all(map(math.isfinite, numbers)):
                 raise ValueError("its losses cannot be")
-            rows = matrix_rows(material, options)
-            stride = new_rows(1, options.dim).shape[1]
-            matrices = new_rows(rows[0], options.dim), new_rows(rows[1], options.dim)
-            for number, matrix in enumerate(matrices):
-                matrix[:] = _matrix(array(f"matrix-{number}"), len(matrix), stride)
-            return state, matrices
+            first, second = (new_rows(rows, options.dim) for rows in matrix_rows(material, options))
+            for number, matrix in enumerate((first, second)):
+                matrix[:] = _matrix(array(f"matrix-{number}"), *matrix.shape)
+            return state, (first, second)
 
-        return self._entries.find(["state", *self.training], unpack) or (State(), None)
+        return self._entries.find(self._depends("state"), unpack) or (State(), None)
+
+    def _depends(self, *what: object) -> list[object]:
+        return [*what, tuple(self._options.to_dict().items()), tuple(self.corpus)]
 
     @cached_property
     def _entries(self) -> Entries:

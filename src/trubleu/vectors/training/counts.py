@@ -646,7 +646,7 @@ class Counted(NamedTuple):
     """Its words."""
     levels: list[Level]
     """Its n-grams of all orders."""
-    corpus: list[tuple[str, str]]
+    corpus: Sequence[tuple[str, str]]
     """The identity of the corpus, as from `corpus_identity`."""
 
 

@@ -23,7 +23,7 @@ from trubleu.native import resolve_threads
 from trubleu.progress import Bars
 from trubleu.text import tokenizer
 from trubleu.vectors.store import PRECISIONS, VectorStore
-from trubleu.vectors.training.checkpoint import Finished, Folder
+from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import (
     MappedNumbers,
     comes_once,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
     from trubleu.vectors.store import Precision
     from trubleu.vectors.training.checkpoint import State
-    from trubleu.vectors.training.counts import Level, Vocabulary
+    from trubleu.vectors.training.counts import Counted, Level
     from trubleu.vectors.training.model import Rows
 
 _BLOCKS_A_CALL: Final = 32  # a few tenths of a second; Ctrl-C and progress are handled in between
@@ -148,14 +148,14 @@ def train_vectors(
     tokenizer(options.tokenize)
     cache = cache or Cache()
     resume = resume and not cache.anew
-    folder = Folder(out, cache)
+    folder = Folder(out, options, cache, resume=resume)
     run = _Run(corpus, out, options, folder, workers, dtype, progress or Bars(quiet=True), cache)
-    with cache.checked(), folder.locked(resume=resume):
+    with cache.checked(), folder.locked():
         counted = run.resumed(engine or InThisProcess()) if resume else run.count(engine or InThisProcess())
         if after_counting is not None:
             after_counting()
         try:
-            return run.train(*counted)
+            return run.train(counted)
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
 
@@ -190,47 +190,42 @@ class _Run:
     shown: Bars
     cache: Cache
 
-    def resumed(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
+    def resumed(self, engine: Engine) -> Counted:
         """Read the corpus only to identify it, and return what was counted of it."""
         ranges = text_ranges(self.corpus, engine)
-        self._identify(corpus_identity(ranges, engine, self.shown.stage("comparing", len(ranges), " ranges")))
-        return self.folder.read_counts(self.options)
+        self.folder.corpus = corpus_identity(ranges, engine, self.shown.stage("comparing", len(ranges), " ranges"))
+        return self.folder.read_counts()
 
-    def count(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
+    def count(self, engine: Engine) -> Counted:
         """Count words and n-grams, and write the first checkpoint."""
-        self.folder.begin()
         try:
-            vocabulary, levels, known = count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
-            self._identify(known)
-            self.folder.write_counts(vocabulary, levels, self.options)
+            counted = count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
+            self.folder.write_counts(counted)
         except BaseException:
             self.folder.remove()
             raise
-        return vocabulary, levels
+        return counted
 
-    def _identify(self, known: Sequence[tuple[str, str]]) -> None:
-        self.folder.training = tuple(self.options.to_dict().items()), tuple(known)
-
-    def train(self, vocabulary: Vocabulary, levels: list[Level]) -> Training:
+    def train(self, counted: Counted) -> Training:
         """Train all models that are not finished, and write the store."""
-        materials = _materials(self.folder, levels, self.options)
+        materials = _materials(self.folder, counted.levels, self.options)
         losses: tuple[float, ...] = ()
         for number, material in enumerate(materials):
-            if finished := self.folder.read_model(number, len(material.counts), self.options):
+            if finished := self.folder.read_model(number, len(material.counts)):
                 self.cache.count(self.options.epochs, self.options.epochs)
             else:
                 finished = self._train_model(number, material)
-                self.folder.write_model(number, finished)
-            losses += finished.losses
+                self.folder.write_model(number, *finished)
+            losses += finished[1]
             del finished  # one at a time, to save memory
-        made = self._write_store(vocabulary, levels, materials, losses)
+        made = self._write_store(counted, [len(material.counts) for material in materials], losses)
         self.folder.remove()
         return made
 
-    def _train_model(self, number: int, material: Material) -> Finished:
-        """Train one model to completion."""
-        state, matrices = self.folder.read_state(number, material, self.options)
-        model = Model.build(material, self.options, matrices)
+    def _train_model(self, number: int, material: Material) -> tuple[Rows, tuple[float, ...]]:
+        """Train one model to completion, and return its vectors and losses."""
+        state, matrices = self.folder.read_state(number, material)
+        model = Model(material, self.options, matrices)
         del matrices
         blocks, places, epochs = material.blocks, material.places, self.options.epochs
         self.cache.count(state.epoch, epochs)
@@ -255,17 +250,12 @@ class _Run:
                 state = state.after_epoch()
                 if state.epoch < epochs:
                     self.folder.write_state(number, state, (model.input, model.output))
-        return Finished(model.input[:, : self.options.dim], state.losses)
+        return model.input[:, : self.options.dim], state.losses
 
-    def _write_store(
-        self,
-        vocabulary: Vocabulary,
-        levels: Sequence[Level],
-        materials: Sequence[Material],
-        losses: tuple[float, ...],
-    ) -> Training:
+    def _write_store(self, counted: Counted, rows: Sequence[int], losses: tuple[float, ...]) -> Training:
         self.shown.stage("writing", None, "")
-        options, words = self.options, vocabulary.words()
+        options, levels, total = self.options, counted.levels, counted.vocabulary.total
+        words = counted.vocabulary.words()
         ngrams: list[str] = []
         counts, entries = [], {}
         for order, least in zip(options.orders, options.min_count, strict=True):
@@ -276,25 +266,25 @@ class _Run:
         VectorStore.write(
             self.out,
             ngrams,
-            self._all_vectors([len(material.counts) for material in materials]),
+            self._all_vectors(rows),
             counts=np.concatenate(counts),
             orders=options.orders,
-            options=options.to_dict() | {"corpus": names, "words": vocabulary.total},
+            options=options.to_dict() | {"corpus": names, "words": total},
             dtype=self.dtype,
         )
         path = os.fspath(self.out) if paths.is_remote(self.out) else Path(self.out)
-        return Training(path=path, entries=entries, words=vocabulary.total, losses=losses)
+        return Training(path=path, entries=entries, words=total, losses=losses)
 
     def _all_vectors(self, rows: Sequence[int]) -> Rows:
         """Return the vectors of all models, concatenated, given the rows of each."""
         vectors, first = np.empty((sum(rows) if len(rows) > 1 else 0, self.options.dim), np.float32), 0
         for number, count in enumerate(rows):
-            finished = self.folder.read_model(number, count, self.options)  # one at a time, to save memory
+            finished = self.folder.read_model(number, count)  # one at a time, to save memory
             if finished is None:
                 raise DataError(f"a model in {self.folder.path} was altered or damaged; continue with --resume")
             if len(rows) == 1:
-                return finished.vectors
-            vectors[first : first + count] = finished.vectors
+                return finished[0]
+            vectors[first : first + count] = finished[0]
             first += count
         return vectors
 
