@@ -169,7 +169,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         (["text.txt", "--out", "v", "--mode", "both"], "mode must be separate or joint"),
         (["text.txt", "--out", "v", "--tokenize", "wrds"], "there is no tokenizer 'wrds'; did you mean words?"),
         (["text.txt", "--out", "v", "--threads", "0"], "threads must be a whole number"),
-        (["text.txt", "--out", "v", "--dtype", "int8"], "dtype int8 is not known"),
+        (["text.txt", "--out", "v", "--dtype", "int8"], "dtype=int8 is not known"),
         (["text.txt", "--out", "v", "--engine", "spark"], "there is no engine 'spark'; known: local, local:N"),
         (["text.txt", "--out", "v", "--resume"], "there is no checkpoint in v.training; train without --resume"),
     ],

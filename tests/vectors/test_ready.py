@@ -431,11 +431,11 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: write_folder(folder, word_pieces(), a=matrix()[0]), "must hold one matrix of vectors, but has 0"),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(7)),
-        "with 12 tokens, but vectors for 7; the two files",
+        "whose tokens are numbered up to 11, but vectors for the first 7; the two files",
     ),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(), weights=np.ones(3)),
-        "with 12 tokens, but vectors for 3",
+        "whose tokens are numbered up to 11, but vectors for the first 3",
     ),
     (
         lambda folder: write_folder(folder, with_a_gap(), a=matrix()),

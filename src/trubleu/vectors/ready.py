@@ -228,8 +228,7 @@ class SubwordVectors:
             return None
 
     def _check_sizes(self) -> None:
-        numbers = self._tokenizer.get_vocab(with_added_tokens=True).values()
-        tokens, largest = len(numbers), max(numbers, default=-1)
+        largest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         rows = len(self._matrix)
         if self._mapping is not None:
             if len(self._mapping) and not 0 <= self._mapping.min() <= self._mapping.max() < rows:
@@ -237,11 +236,6 @@ class SubwordVectors:
             rows = len(self._mapping)
         if self._weights is not None:
             rows = min(rows, len(self._weights))
-        if tokens > rows:
-            raise DataError(
-                f"{self._where} has a tokenizer with {tokens:,} tokens, but vectors for {rows:,}; "
-                "the two files must be of one model"
-            )
         if largest >= rows:  # token numbers may have gaps
             raise DataError(
                 f"{self._where} has a tokenizer whose tokens are numbered up to {largest:,}, but vectors for the first "

@@ -447,7 +447,7 @@ def test_files_that_cannot_be(corpus: Path, tmp_path: Path) -> None:
         train_vectors([corpus], "-", small())
     with pytest.raises(UsageError, match="list of files"):
         train_vectors(str(corpus), tmp_path / "v", small())
-    with pytest.raises(UsageError, match="dtype float8 is not known; known: float32, float16"):
+    with pytest.raises(UsageError, match="dtype=float8 is not known; known: float32, float16"):
         train_vectors([corpus], tmp_path / "v", small(), dtype="float8")  # type: ignore[arg-type]
     (tmp_path / "v.training").write_text("not a folder")
     with pytest.raises(DataError, match=r"the folder .*v\.training cannot be created"):

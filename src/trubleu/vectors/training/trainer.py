@@ -22,7 +22,7 @@ from trubleu.files.writer import check_writable
 from trubleu.native import resolve_threads
 from trubleu.progress import Bars
 from trubleu.text import tokenizer
-from trubleu.vectors.store import PRECISIONS, VectorStore
+from trubleu.vectors.store import VectorStore, number_type
 from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import (
     MappedNumbers,
@@ -142,8 +142,7 @@ def train_vectors(
     """
     options = options or TrainingOptions()
     workers = resolve_threads(threads, 1, worth=1)
-    if dtype not in PRECISIONS:
-        raise UsageError(f"dtype {dtype} is not known; known: {', '.join(PRECISIONS)}")
+    number_type(dtype)
     _check_paths(corpus, out)
     tokenizer(options.tokenize)
     cache = cache or Cache()
