@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.errors import UsageError, counted
-from trubleu.execution.cache import Cache
-from trubleu.execution.local import InThisProcess
 from trubleu.files.paths import is_remote
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.candidates import (
@@ -29,7 +27,7 @@ from trubleu.mining.candidates import (
     warn_of_few,
     with_additions,
 )
-from trubleu.mining.index_builder import Reading, check_there, write_index
+from trubleu.mining.index_builder import check_there, write_index
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
 from trubleu.mining.search import Ranking, ShardsOnDemand, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.files.paths import PathLike
     from trubleu.mining.candidates import Candidate
     from trubleu.mining.index_builder import Corpus
@@ -148,9 +147,9 @@ class Index:
             If the tokenizer does not split the script of many messages, such as Chinese.
         """
         options = checked_options(tokenize, lowercase, stop_words, shard_triples)
-        folder = _folder(path)
-        write_index(folder, corpus, _reading(columns, skip_bad, resume, cache, engine, progress), options)
-        return cls.open(folder)
+        how: Any = {"columns": columns, "skip_bad": skip_bad, "resume": resume}
+        write_index(_folder(path), corpus, options, cache=cache, engine=engine, progress=progress, **how)
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: PathLike) -> Index:
@@ -207,7 +206,8 @@ class Index:
         CountedWarning
             If rows were left out.
         """
-        write_index(self.place, corpus, _reading(columns, skip_bad, resume, cache, engine, progress))
+        how: Any = {"columns": columns, "skip_bad": skip_bad, "resume": resume}
+        write_index(self.place, corpus, cache=cache, engine=engine, progress=progress, **how)
         return Index.open(self.place)
 
     def __len__(self) -> int:
@@ -452,19 +452,6 @@ class Index:
         (found,), frequencies = find(self, [message], [response], ranking, threads=threads)
         explainer = Explainer(self, ranking.bm25, frequencies) if explain else None
         return mined_candidates(found, message, response, explainer)
-
-
-def _reading(
-    columns: str | Sequence[str] | None,
-    skip_bad: bool,
-    resume: bool,
-    cache: Cache | None,
-    engine: Engine | None,
-    progress: Progress | None,
-) -> Reading:
-    given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    engine, cache = engine or InThisProcess(), cache or Cache()
-    return Reading(columns=given, skip_bad=skip_bad, resume=resume, engine=engine, progress=progress, cache=cache)
 
 
 def _folder(path: PathLike) -> str:

@@ -21,7 +21,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, some
 from trubleu.execution.serialization import typed
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import iterate_lines
-from trubleu.files.paths import is_remote, joined, name_of, read_whole
+from trubleu.files.paths import is_remote, joined, name_of, open_binary, read_whole
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.shard import MOST_TRIPLES, ShardInfo
 from trubleu.native import kernels
@@ -183,6 +183,34 @@ class ListedShard:
     def info(self) -> ShardInfo:
         """Summary that the shard file must match."""
         return ShardInfo(self.triples, self.message_words, self.response_words, self.content)
+
+
+_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which holds the checksums of all arrays
+
+
+def header_checksum(path: PathLike) -> str:
+    """Return the checksum of a shard's header, by which the manifest identifies the file; empty if it has none."""
+    with open_binary(path) as stream:
+        return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
+
+
+def check_listed(folder: PathLike, shard: ListedShard, remedy: str) -> None:
+    """Raise an error for a shard that is not the listed one.
+
+    Raises
+    ------
+    DataError
+        If it is missing, or another one.
+    """
+    file = joined(folder, shard.file)
+    try:
+        same = header_checksum(file) == shard.checksum
+    except FileNotFoundError:
+        raise DataError(f"{file} is missing; {remedy}") from None
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}; {remedy}") from error
+    if not same:
+        raise DataError(f"{file} is not the shard that was written there; {remedy}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,8 @@ from trubleu.execution.cache import Cache
 from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
-from trubleu.mining.manifest import REMEDY
+from trubleu.mining.manifest import REMEDY, check_listed
 from trubleu.mining.shard import FIELDS, MOST_TRIPLES, Shard
-from trubleu.mining.shard_builder import check_listed
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import make_signature
 from trubleu.text import tokenizer
