@@ -83,7 +83,7 @@ def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatc
     left: list[int] = []
 
     def recorded(self: Processes, work: Work[Any, Any, Any]) -> Any:
-        spread.append(getattr(work._function, "__name__", type(work._function).__name__))
+        spread.append(getattr(work._function, "func", work._function).__name__)
         return usual_run(self, work)
 
     def building(*arguments: Any) -> Model:
@@ -98,7 +98,7 @@ def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatc
     assert run("text.txt", "--out", "a", *options)[0] == 0
     assert spread == []
     assert run("text.txt", "--out", "b", *options, "--engine", "local:2")[0] == 0
-    assert spread == ["look", "count", "ReadWords", "BucketPairs", "SumPairs", "encode_pairs"]
+    assert spread == ["look", "count", "read_words", "bucket_pairs", "sum_pairs", "encode_pairs"]
     assert left == [0, 0, 0, 0]  # two models each
     assert Path("a").read_bytes() == Path("b").read_bytes()
 

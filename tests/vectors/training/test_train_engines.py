@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from trubleu.progress import Bars
 from trubleu.vectors.training import counts
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder
-from trubleu.vectors.training.counts import ReadWords, count_corpus
+from trubleu.vectors.training.counts import count_corpus, read_words
 from trubleu.vectors.training.options import TrainingOptions
 from trubleu.vectors.training.trainer import train_vectors
 
@@ -171,7 +172,7 @@ def test_a_full_disk(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_worker_that_cannot_reach_the_folder(corpus: list[Path], tmp_path: Path) -> None:
-    work = ReadWords(tmp_path / "elsewhere", "none", False)
+    work = partial(read_words, tmp_path / "elsewhere", "none", False, None)
     with engine("local") as here, pytest.raises(UsageError, match=r"elsewhere is not there on .*; put the store where"):
         list(here.map(work, counts.text_ranges(corpus)))
 

@@ -269,11 +269,12 @@ class WordsRead(NamedTuple):
     """Number of its words and sentence ends, unless that was told already."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadWords:
-    """Counts the words of a range, and writes its text as their numbers.
+def read_words(
+    folder: Path, tokenize: str, lowercase: bool, tell: Progress | None, text: TextRange, _state: None
+) -> WordsRead:
+    """Count the words of a range, and write its text as their numbers.
 
-    Attributes
+    Parameters
     ----------
     folder
         Where numbers go; workers must find it under the same path.
@@ -281,31 +282,25 @@ class ReadWords:
         How lines become words.
     tell
         Told how many more numbers have been written; only where it can be called, in this process.
+    text
+        The range.
     """
-
-    folder: Path
-    tokenize: str
-    lowercase: bool
-    tell: Progress | None = None
-
-    def __call__(self, text: TextRange, _state: None) -> WordsRead:
-        """Read a range."""
-        if not self.folder.is_dir():
-            raise UsageError(
-                f"the folder {self.folder} is not there on {platform.node()}; put the store where all workers find it "
-                "under the same path"
-            )
-        counter, how = kernels.WordCounter(), tokenizer(self.tokenize)
-        content, size = hashlib.blake2b(digest_size=32), 0
-        with atomic_writer(_words_file(self.folder, text.number), "wb") as stream:
-            for lines in text.span.lines(content.update):
-                for first in range(0, len(lines), _LINES):
-                    numbers = counter.add(*kernel_texts(lines[first : first + _LINES], how, self.lowercase))
-                    stream.write(numbers.data)
-                    size += len(numbers)
-                    if self.tell is not None:
-                        self.tell(len(numbers))
-        return WordsRead(counter.words(), content.hexdigest(), 0 if self.tell else size)
+    if not folder.is_dir():
+        raise UsageError(
+            f"the folder {folder} is not there on {platform.node()}; put the store where all workers find it "
+            "under the same path"
+        )
+    counter, how = kernels.WordCounter(), tokenizer(tokenize)
+    content, size = hashlib.blake2b(digest_size=32), 0
+    with atomic_writer(_words_file(folder, text.number), "wb") as stream:
+        for lines in text.span.lines(content.update):
+            for first in range(0, len(lines), _LINES):
+                numbers = counter.add(*kernel_texts(lines[first : first + _LINES], how, lowercase))
+                stream.write(numbers.data)
+                size += len(numbers)
+                if tell is not None:
+                    tell(len(numbers))
+    return WordsRead(counter.words(), content.hexdigest(), 0 if tell else size)
 
 
 def _words_file(folder: Path, number: int, kind: str = "ids") -> Path:
@@ -357,8 +352,8 @@ def count_words(
         If a range cannot be read.
     """
     counter, known, place = kernels.WordCounter(), [], folder.path.absolute()
-    read = partial(ReadWords, place, options.tokenize, options.lowercase)
-    for text, found in _each_range(ranges, engine, read(), read(tell)):
+    read = partial(read_words, place, options.tokenize, options.lowercase)
+    for text, found in _each_range(ranges, engine, partial(read, None), partial(read, tell)):
         tell(found.untold)
         known.append((text.file, found.content))
         with atomic_writer(_words_file(place, text.number, "whole"), "wb") as stream:
@@ -443,56 +438,29 @@ Pairs: TypeAlias = "tuple[Numbers, Numbers, Counts]"
 """The halves of pairs, and how often each pair was seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class CountPairs:
-    """Counts the pairs of a range.
+def count_pairs(usable: int, least: int, places: PlaceRange, _state: None) -> Pairs:
+    """Return the pairs of numbers below ``usable`` in a range, but for those seen less often than ``least`` times."""
+    counter = kernels.PairCounter(usable, least, MOST_PAIRS)
+    more = True
+    while more:
+        for numbers in chunks(places.path, places.first, places.count, overlap=1):
+            counter.add(numbers)
+        more = counter.finish_pass()
+    return counter.pairs()
 
-    Attributes
-    ----------
-    usable
-        Numbers below this one make pairs.
-    least
-        Pairs seen less often are left out.
+
+def bucket_pairs(folder: Path, usable: int, places: PlaceRange, _state: None) -> NDArray[np.int64]:
+    """Write the pairs of a range by bucket, and return how many each bucket has.
+
+    The file has all first halves, all second halves, and all counts.
     """
-
-    usable: int
-    least: int
-
-    def __call__(self, places: PlaceRange, _state: None) -> Pairs:
-        """Return the pairs of a range; the memory of the counter is freed."""
-        counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
-        more = True
-        while more:
-            for numbers in chunks(places.path, places.first, places.count, overlap=1):
-                counter.add(numbers)
-            more = counter.finish_pass()
-        return counter.pairs()
-
-
-@dataclass(frozen=True, slots=True)
-class BucketPairs:
-    """Counts the pairs of a range, and writes them by bucket: all first halves, all second halves, all counts.
-
-    Attributes
-    ----------
-    folder
-        Where to.
-    usable
-        As for `CountPairs`.
-    """
-
-    folder: Path
-    usable: int
-
-    def __call__(self, places: PlaceRange, _state: None) -> NDArray[np.int64]:
-        """Count a range, and return how many pairs each bucket has."""
-        firsts, seconds, counts = CountPairs(self.usable, 1)(places, None)
-        bucket = _buckets(firsts, seconds)
-        order = np.argsort(bucket, kind="stable")
-        with atomic_writer(_pairs_file(self.folder, places.number), "wb") as stream:
-            for column in (firsts, seconds, counts.astype(np.uint32)):  # a range has no more places
-                stream.write(column[order].data)
-        return np.bincount(bucket, minlength=BUCKETS)
+    firsts, seconds, counts = count_pairs(usable, 1, places, None)
+    bucket = _buckets(firsts, seconds)
+    order = np.argsort(bucket, kind="stable")
+    with atomic_writer(_pairs_file(folder, places.number), "wb") as stream:
+        for column in (firsts, seconds, counts.astype(np.uint32)):  # a range has no more places
+            stream.write(column[order].data)
+    return np.bincount(bucket, minlength=BUCKETS)
 
 
 def _pairs_file(folder: Path, number: int) -> Path:
@@ -543,37 +511,31 @@ def bucket_ranges(sizes: NDArray[np.int64], most: int) -> list[BucketRange]:
     return ranges
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SumPairs:
-    """Adds up the pairs of some buckets over all ranges, and returns the frequent ones.
+def sum_pairs(
+    folder: Path, usable: int, least: int, begins: NDArray[np.int64], buckets: BucketRange, _state: None
+) -> Pairs:
+    """Add up the pairs of some buckets over all ranges, and return the frequent ones.
 
-    Attributes
+    Parameters
     ----------
     folder, usable
-        As for `BucketPairs`.
+        As for `bucket_pairs`.
     least
         How frequent is frequent.
     begins
         Where each bucket begins in the file of each range; the last number of a row is the end.
+    buckets
+        Which buckets.
     """
-
-    folder: Path
-    usable: int
-    least: int
-    begins: NDArray[np.int64]
-
-    def __call__(self, buckets: BucketRange, _state: None) -> Pairs:
-        """Add up some buckets."""
-        counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
-        more = True
-        while more:
-            for number, begins in enumerate(self.begins):
-                first, end = begins[[buckets.first, buckets.end]].tolist()
-                if first < end:
-                    columns = MappedNumbers(_pairs_file(self.folder, number)).numbers.reshape(3, -1)
-                    counter.add_counted(*columns[:, first:end])
-            more = counter.finish_pass()
-        return counter.pairs()
+    counter = kernels.PairCounter(usable, least, MOST_PAIRS)
+    more = True
+    while more:
+        for number, (first, end) in enumerate(begins[:, [buckets.first, buckets.end]].tolist()):
+            if first < end:
+                columns = MappedNumbers(_pairs_file(folder, number)).numbers.reshape(3, -1)
+                counter.add_counted(*columns[:, first:end])
+        more = counter.finish_pass()
+    return counter.pairs()
 
 
 def count_order(source: Path, below: Level, least: int, engine: Engine, tell: Progress) -> Level:
@@ -597,10 +559,10 @@ def count_order(source: Path, below: Level, least: int, engine: Engine, tell: Pr
         ranges = place_ranges(source, 2 * PLACES)
     map_ranges = partial(engine.map, partitions=ranges, progress=lambda places: tell(places.count))
     if len(ranges) == 1:
-        found = [pairs for _, pairs in map_ranges(CountPairs(usable, least))]
+        found = [pairs for _, pairs in map_ranges(partial(count_pairs, usable, least))]
     else:
-        sizes = np.stack([found for _, found in map_ranges(BucketPairs(folder, usable))])
-        work = SumPairs(folder, usable, least, np.cumsum(np.pad(sizes, ((0, 0), (1, 0))), axis=1))
+        sizes = np.stack([found for _, found in map_ranges(partial(bucket_pairs, folder, usable))])
+        work = partial(sum_pairs, folder, usable, least, np.cumsum(np.pad(sizes, ((0, 0), (1, 0))), axis=1))
         found = [pairs for _, pairs in engine.map(work, bucket_ranges(sizes, MOST_PAIRS))]
         _remove(folder, "pairs-*")
     firsts, seconds, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))

@@ -88,18 +88,8 @@ class Model:
         def kernel(units: NDArray[np.float64]) -> kernels.SkipGram:
             noise = units[: len(self.output)] ** _NOISE_POWER
             keep = keep_thresholds(units, options.sample)
-            return kernels.SkipGram(
-                *matrices,
-                noise,
-                keep,
-                join,
-                options.dim,
-                options.window,
-                options.negative,
-                words_out,
-                options.seed,
-                stream,
-            )
+            sizes = options.dim, options.window, options.negative
+            return kernels.SkipGram(*matrices, noise, keep, join, *sizes, words_out, options.seed, stream)
 
         self.input, self.output = matrices
         self._material = material
