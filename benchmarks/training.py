@@ -17,10 +17,10 @@ from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.files.lines import iterate_lines
 from trubleu.progress import Bars
-from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import NO_ENTRY, SENTENCE_END, MappedNumbers, count_corpus
 from trubleu.vectors.training.model import Material, Model
 from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.trainer import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,6 @@ from trubleu.execution.cache import Cache
 from trubleu.progress import Bars
 from trubleu.vectors.training import counts
 from trubleu.vectors.training import counts as count_pairs
-from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import (
     BucketRange,
     MappedNumbers,
@@ -29,6 +28,7 @@ from trubleu.vectors.training.counts import (
     spell,
 )
 from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.trainer import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

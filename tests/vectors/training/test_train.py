@@ -23,11 +23,10 @@ from trubleu.text import tokenizer
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import options as options_module
 from trubleu.vectors.training import trainer as training
-from trubleu.vectors.training.checkpoint import Folder, State
 from trubleu.vectors.training.counts import MappedNumbers, text_ranges
 from trubleu.vectors.training.model import Model, keep_thresholds
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.trainer import train_vectors
+from trubleu.vectors.training.trainer import Folder, State, train_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,10 +18,9 @@ from trubleu.execution.cache import Cache
 from trubleu.progress import Bars
 from trubleu.vectors.training import counts
 from trubleu.vectors.training import trainer as training
-from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import count_corpus, read_words
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.trainer import train_vectors
+from trubleu.vectors.training.trainer import Folder, train_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.progress import Bars, Progress
-    from trubleu.vectors.training.checkpoint import Folder
     from trubleu.vectors.training.options import TrainingOptions
+    from trubleu.vectors.training.trainer import Folder
 
     Counts = NDArray[np.uint64]
     Numbers = NDArray[np.uint32]
