@@ -6,7 +6,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from trubleu.mining.search import Hits, Queries, Ranking, search_shards, word_frequencies
+from trubleu.mining.search import Hits, Queries, Ranking, query_bags, search_shards, word_frequencies
 from trubleu.mining.shard import Shard, ShardWriter
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ def shards_of(
     return shards
 
 
+def known_words(shards: Sequence[Shard], queries: Queries) -> dict[str, tuple[int, int]]:
+    """Return in how many messages and responses of these shards each word of queries is."""
+    frequencies = word_frequencies(shards, queries.words).tolist()
+    return dict(zip(queries.words, zip(*frequencies, strict=True), strict=True))
+
+
 def search(
     shards: Sequence[Shard],
     messages: Sequence[str],
@@ -55,8 +61,8 @@ def search(
     **words: Any,
 ) -> Hits:
     """Search shards that are a whole index."""
-    queries = Queries.of_texts(messages, responses, **words)
-    queries = queries.weighted(word_frequencies(shards, queries.words), sum(shard.triples for shard in shards), bm25)
+    queries = Queries.of_bags(responses, query_bags(messages, responses, **words))
+    queries = queries.weighted(known_words(shards, queries), sum(shard.triples for shard in shards), bm25)
     ranking = Ranking(top, alpha, epsilon if alpha or epsilon else 1.0, bm25)
     numbers = (*ranking.numbers([shard.info for shard in shards])[:-1], (1 - alpha) * epsilon)
     return search_shards(shards, queries, numbers, top, threads=threads, progress=progress)

@@ -22,7 +22,7 @@ from trubleu.files.arrays import ArrayFile
 from trubleu.mining import Index
 from trubleu.mining import search as search_module
 from trubleu.mining.manifest import ListedShard
-from trubleu.mining.search import Queries, search_shards, seed_cuts, shard_groups
+from trubleu.mining.search import Queries, query_bags, search_shards, seed_cuts, shard_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +169,7 @@ def test_what_other_code_found_is_found_again(
 
 def test_what_is_kept_depends_on_the_floors() -> None:
     (part,) = shard_groups("chat.index", list(listed([1])), 1)
-    queries = Queries.of_texts(["a"], ["b"], tokenize="none", lowercase=False)
+    queries = Queries.of_bags(["b"], query_bags(["a"], ["b"], tokenize="none", lowercase=False))
     contents = {
         repr(search_module._Search((), 1, (queries,), (np.array([floor]),), None).content(part)) for floor in (0.0, 1.0)
     }

@@ -31,7 +31,7 @@ from trubleu.signature import make_signature
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -265,46 +265,29 @@ class Queries:
         return len(self.responses)
 
     @classmethod
-    def of_texts(
-        cls,
-        messages: Sequence[str],
-        responses: Sequence[str | None],
-        *,
-        tokenize: Spec | Tokenizer,
-        lowercase: bool,
-        stop_words: Iterable[str] = (),
-    ) -> Queries:
-        """Tokenize texts, as many responses as messages, as the index does."""
-        how = tokenizer(tokenize)
-        stopped = {word.lower() if lowercase else word for word in stop_words}
-        bags = [_bags(texts, how, lowercase, stopped) for texts in (messages, [text or "" for text in responses])]
+    def of_bags(cls, responses: Sequence[str | None], bags: Sequence[list[Counter[str]]]) -> Queries:
+        """Return the queries with these words in their messages and responses, as from `query_bags`."""
         places: dict[str, int] = {}
         for word in (word for field in bags for bag in field for word in bag):
             places.setdefault(word, len(places))
-        of_messages, of_responses = (_field_words(field, places) for field in bags)
+        of_messages, of_responses = (
+            FieldWords(
+                np.cumsum([0, *map(len, field)], dtype=np.uint64),
+                np.array([places[word] for bag in field for word in bag], np.uint32),
+                np.array([count for bag in field for count in bag.values()], np.float64),
+            )
+            for field in bags
+        )
         return cls(tuple(responses), tuple(places), (of_messages, of_responses))
 
-    def weighted(self, frequencies: NDArray[np.int64], documents: int, bm25: Bm25) -> Queries:
-        """Return the queries with idf weights; ``frequencies`` has a row of document frequencies per field."""
+    def weighted(self, known: Mapping[str, tuple[int, int]], documents: int, bm25: Bm25) -> Queries:
+        """Return the queries with idf weights, given in how many messages and responses each word is."""
+        frequencies = np.array([known[word] for word in self.words], np.int64).reshape(-1, len(FIELDS)).T
         of_messages, of_responses = (
             field._replace(weights=field.weights * bm25.idf(its, documents)[field.places])
             for field, its in zip(self.fields, frequencies, strict=True)
         )
         return replace(self, fields=(of_messages, of_responses))
-
-    def part(self, first: int, last: int) -> Queries:
-        """Return a range of the queries, with only their words."""
-        if (first, last) == (0, len(self)):
-            return self
-        cut = [_cut(field, first, last) for field in self.fields]
-        kept, places = np.unique(np.concatenate([field.places for field in cut]), return_inverse=True)
-        middle = len(cut[0].places)
-        of_messages, of_responses = (
-            field._replace(places=its.astype(np.uint32))
-            for field, its in zip(cut, (places[:middle], places[middle:]), strict=True)
-        )
-        words = tuple(self.words[place] for place in kept.tolist())
-        return Queries(self.responses[first:last], words, (of_messages, of_responses))
 
     def content(self) -> list[object]:
         """Return the content, for hashing."""
@@ -322,25 +305,22 @@ def word_frequencies(shards: Iterable[Shard], words: Sequence[str]) -> NDArray[n
     return total
 
 
-def _bags(texts: Sequence[str], how: Tokenizer, lowercase: bool, stopped: set[str]) -> list[Counter[str]]:
-    """Return the word counts of each text, in order of first occurrence."""
-    texts, name, lowercase = kernel_texts(texts, how, lowercase)  # the words that the kernel was given
-    lines = (kernels.tokens(text, name, lowercase) for text in texts)
-    return [Counter(word for word in line if word not in stopped) if stopped else Counter(line) for line in lines]
-
-
-def _field_words(bags: list[Counter[str]], places: dict[str, int]) -> FieldWords:
-    return FieldWords(
-        np.cumsum([0, *map(len, bags)], dtype=np.uint64),
-        np.array([places[word] for bag in bags for word in bag], np.uint32),
-        np.array([count for bag in bags for count in bag.values()], np.float64),
-    )
-
-
-def _cut(field: FieldWords, first: int, last: int) -> FieldWords:
-    begins = field.begins[first : last + 1]
-    inside: Any = slice(int(begins[0]), int(begins[-1]))
-    return FieldWords(begins - begins[0], field.places[inside], field.weights[inside])
+def query_bags(
+    messages: Sequence[str],
+    responses: Sequence[str | None],
+    *,
+    tokenize: Spec | Tokenizer,
+    lowercase: bool,
+    stop_words: Iterable[str] = (),
+) -> list[list[Counter[str]]]:
+    """Return the word counts of each message and of each response, in order of first occurrence, as in the index."""
+    how, found = tokenizer(tokenize), []
+    stopped = {word.lower() if lowercase else word for word in stop_words}
+    for texts in (messages, [text or "" for text in responses]):
+        given = kernel_texts(texts, how, lowercase)  # the words that the kernel was given
+        lines = (kernels.tokens(text, *given[1:]) for text in given[0])
+        found.append([Counter(word for word in line if word not in stopped) for line in lines])
+    return found
 
 
 LARGEST_EPSILON: Final = 1e6
@@ -639,21 +619,20 @@ def find(
     known: dict[str, tuple[int, int]] = {}
     for first in range(0, len(messages), SEEDS_AT_ONCE):
         texts = messages[first : first + SEEDS_AT_ONCE], responses[first : first + SEEDS_AT_ONCE]
-        queries = Queries.of_texts(
-            *texts, tokenize=index.tokenize, lowercase=index.lowercase, stop_words=index.stop_words
-        )
+        bags = query_bags(*texts, tokenize=index.tokenize, lowercase=index.lowercase, stop_words=index.stop_words)
+        queries = Queries.of_bags(texts[1], bags)
         frequencies = np.zeros((len(FIELDS), len(queries.words)), np.int64)
         with mapped(_Count(queries.words), groups) as results:
             for _, counts in results:
                 frequencies += counts
         known.update(zip(queries.words, zip(*frequencies.tolist(), strict=True), strict=True))
-        queries = queries.weighted(frequencies, len(index), ranking.bm25)
         best, done = Best(len(queries), top), 0
         while done < len(groups):
             round_groups = groups[done : max(1, GROWTH * done)]
             done += len(round_groups)
             cuts = list(pairwise([0, len(queries)] if alone else seed_cuts(len(queries), len(round_groups))))
-            chunks = tuple(queries.part(*cut) for cut in cuts)
+            parts_of = [Queries.of_bags(texts[1][a:b], [field[a:b] for field in bags]) for a, b in cuts]
+            chunks = tuple(part.weighted(known, len(index), ranking.bm25) for part in parts_of)
             floors = tuple(best.floors(*cut) for cut in cuts)
             search = _Search(numbers, top, chunks, floors, threads, progress if alone else None)
             # All chunks of a group in sequence, so a worker can reuse its open shards.
