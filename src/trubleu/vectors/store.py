@@ -218,7 +218,7 @@ class VectorStore:
         if not ngrams:
             raise DataError("there are no n-grams to write into a store; give at least one")
         lengths = _checked_lengths(ngrams, orders)
-        vectors = _stored_matrix(matrix, len(ngrams), dtype)
+        vectors = checked_matrix(matrix, len(ngrams), "the matrix", number_type(dtype))
         heap, begins = kernels.pack_texts(ngrams)
         hashes = hashes_of(heap, begins)
         order = np.argsort(hashes, kind="stable")
@@ -355,23 +355,6 @@ def number_type(dtype: str) -> str:
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype={dtype} is not known; known: {', '.join(PRECISIONS)}")
     return PRECISIONS[dtype]
-
-
-def _stored_matrix(matrix: ArrayLike, rows: int, dtype: str) -> NDArray[np.floating]:
-    kind = number_type(dtype)
-    given = np.asarray(matrix)
-    if given.dtype != kind or given.ndim != 2 or len(given) != rows or not given.shape[1]:
-        given = checked_matrix(given, rows, "the matrix")
-    with np.errstate(over="ignore"):
-        stored = np.ascontiguousarray(given, kind)
-    for first in range(0, rows, BLOCK_ROWS):
-        wrong = np.flatnonzero(~np.isfinite(stored[first : first + BLOCK_ROWS]).all(axis=1))
-        if len(wrong):
-            raise DataError(
-                f"row {first + wrong[0] + 1} of the matrix has a number that is not finite or too large for {dtype}; "
-                "leave it out, or use float32"
-            )
-    return stored
 
 
 def _checked_counts(counts: ArrayLike, rows: int) -> NDArray[np.uint64]:
