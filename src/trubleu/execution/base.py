@@ -84,14 +84,12 @@ class Work(Generic[Partition, State, Result]):
         self._function = function
         self._make_state = state
         self._state: State | None = None
-        self._ready = state is None
 
     def __call__(self, partition: Partition) -> tuple[Status, Result | None]:
         """Process a partition; an exception becomes a status, except one that ends the process."""
         try:
-            if not self._ready and self._make_state is not None:
-                self._state = self._make_state()
-                self._ready = True
+            if self._make_state is not None:
+                self._state, self._make_state = self._make_state(), None
         except Exception as error:
             # An error in the shared state is not the fault of any partition.
             return _status("refused" if isinstance(error, DataError) else "failed", error), None

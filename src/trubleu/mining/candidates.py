@@ -171,8 +171,10 @@ def _record(found: SeedCandidates, signature: str) -> dict[str, Any]:
             "source": each.source,
             "source_message": each.source_message,
             "rank": each.rank,
-            "scores": _scores(each),
+            "scores": None,
         }
+        if each.score is not None:
+            item["scores"] = {"score": each.score, "message": each.message_score, "response": each.response_score}
         if each.words is not None:
             item["words"] = {"message": dict(each.words.message), "response": dict(each.words.response)}
         items.append(item)
@@ -185,12 +187,6 @@ def _record(found: SeedCandidates, signature: str) -> dict[str, Any]:
         "wanted": found.wanted,
         "signature": signature,
     }
-
-
-def _scores(candidate: Candidate) -> dict[str, float | None] | None:
-    if candidate.score is None:
-        return None
-    return {"score": candidate.score, "message": candidate.message_score, "response": candidate.response_score}
 
 
 def seed_source(seeds: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:

@@ -388,11 +388,6 @@ def _steps(
         passed = 0
 
 
-def tokenizer_of(options: IndexOptions) -> Tokenizer:
-    """Return an index's tokenizer, which may be slow to load."""
-    return tokenizer(options.tokenize)
-
-
 RECORD_NAME: Final = re.compile(r"built-([0-9a-f]{16})-[0-9a-f]{64}\.result")
 """File names of the records of finished shards: entries of the cache, with the checksum of the manifest they extend."""
 
@@ -676,7 +671,7 @@ class _Work:
             if count:
                 warnings.warn(CountedWarning(f"rows with {what}, skipped", count), stacklevel=4)
         if any(each.unsplit for each in made):
-            what = unsplit_message(tokenizer_of(self.options), "triples")
+            what = unsplit_message(tokenizer(self.options.tokenize), "triples")
             warnings.warn(what, TrubleuWarning, stacklevel=4)
 
     def _made(self) -> list[Made]:
@@ -691,7 +686,7 @@ class _Work:
                 f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
                 "can help; write the triples to files first, or leave the engine out"
             )
-        cutter = Cutter(self.path, options, tokenizer_of(options), Part(first, ()))
+        cutter = Cutter(self.path, options, tokenizer(options.tokenize), Part(first, ()))
         return list(cutter.cut(self._steps(cutter.room)))
 
     def _steps(self, room: Callable[[], int]) -> Iterator[Step]:
@@ -756,7 +751,9 @@ class _Work:
     ) -> tuple[dict[Part, tuple[Made, ...]], dict[str, str]]:
         """Return the records of the parts that could be read, and the errors of the others."""
         found: dict[Part, tuple[Made, ...]] = {}
-        mapped = self.engine.map(make, parts, state=partial(tokenizer_of, self.options), progress=self.told.finished)
+        mapped = self.engine.map(
+            make, parts, state=partial(tokenizer, self.options.tokenize), progress=self.told.finished
+        )
         try:
             with closing(mapped):  # stops the workers on any exit
                 for part, (made, reused) in mapped:

@@ -24,6 +24,7 @@ from trubleu.execution.cache import Cache
 from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
+from trubleu.mining.bm25 import Bm25, check_number
 from trubleu.mining.manifest import REMEDY, check_listed
 from trubleu.mining.shard import FIELDS, MOST_TRIPLES, Shard
 from trubleu.native import kernels, resolve_threads
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
-    from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.manifest import ListedShard
     from trubleu.mining.shard import ShardInfo
@@ -368,10 +368,8 @@ class Ranking:
     def __post_init__(self) -> None:
         if type(self.top) is not int or self.top < 1:
             raise UsageError(f"top must be a whole number from 1 on, not {self.top!r}")
-        for name, most in (("alpha", 1.0), ("epsilon", LARGEST_EPSILON)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-                raise UsageError(f"{name} must be a number from 0 to {most:,.0f}, not {value!r}")
+        check_number("alpha", self.alpha, 1.0)
+        check_number("epsilon", self.epsilon, LARGEST_EPSILON)
         if self.alpha == 0 and self.epsilon == 0:
             raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
 

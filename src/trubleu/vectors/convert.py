@@ -25,11 +25,7 @@ _SUFFIXES: Final = (SUFFIX, ".txt", ".vec", _BINARY)
 
 
 def convert_vectors(
-    source: PathLike,
-    target: PathLike,
-    *,
-    dtype: Precision = "float32",
-    progress: Progress | None = None,
+    source: PathLike, target: PathLike, *, dtype: Precision = "float32", progress: Progress | None = None
 ) -> None:
     """Convert vectors to another file format; at most their matrix is in memory.
 

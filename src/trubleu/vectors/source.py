@@ -137,10 +137,8 @@ def checked_matrix(matrix: ArrayLike, rows: int, what: str, dtype: str = "<f4") 
     for first in range(0, rows, BLOCK_ROWS):
         wrong = np.flatnonzero(~np.isfinite(given[first : first + BLOCK_ROWS]).all(axis=1))
         if len(wrong):
-            raise DataError(
-                f"{what} has a number that is not finite in row {first + wrong[0] + 1}, or too large for "
-                f"{np.dtype(dtype).name}; use zeros for what is unknown"
-            )
+            use = "use zeros for what is unknown" if dtype == "<f4" else "it may be too large for float16: use float32"
+            raise DataError(f"{what} has a number that is not finite in row {first + wrong[0] + 1}; {use}")
     return given
 
 

@@ -55,14 +55,7 @@ class Rows:
         Told how many more rows there are, now and then.
     """
 
-    def __init__(
-        self,
-        name: str,
-        entries: int | None,
-        dimensions: int,
-        dtype: str,
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, name: str, entries: int | None, dimensions: int, dtype: str, progress: Progress | None) -> None:
         self.name = name
         self.entries = entries
         self.dimensions = dimensions
@@ -189,11 +182,7 @@ def read_word2vec(path: PathLike, *, binary: bool | None = None) -> MatrixSource
 
 
 def load_word2vec(
-    path: PathLike,
-    *,
-    binary: bool | None = None,
-    dtype: str = "float32",
-    progress: Progress | None = None,
+    path: PathLike, *, binary: bool | None = None, dtype: str = "float32", progress: Progress | None = None
 ) -> tuple[list[str], NDArray[np.floating]]:
     """Read the n-grams and the matrix of a file, in 32 or 16 bits; see `read_word2vec`."""
     name = name_of(path)
@@ -201,7 +190,10 @@ def load_word2vec(
         # Makes NumPy raise for text that is not a number; later versions raise ValueError.
         warnings.simplefilter("error", DeprecationWarning)
         _refuse_others(stream.peek(4)[:4], name)
-        line = _first_line(stream, name)
+        longest = _longest_line(_MOST_DIMENSIONS)  # the first line may be a vector instead of a header
+        line = stream.readline(longest)
+        if len(line) == longest:
+            raise DataError(f"{name}:1: the line is longer than any vector; it is not word2vec")
         first = line.removeprefix(BOM)
         sizes = _sizes(first, name)
         if sizes is None:
@@ -229,11 +221,7 @@ def load_word2vec(
 
 
 def write_word2vec(
-    path: PathLike,
-    source: ListedSource,
-    *,
-    binary: bool = False,
-    progress: Progress | None = None,
+    path: PathLike, source: ListedSource, *, binary: bool = False, progress: Progress | None = None
 ) -> None:
     """Write vectors to a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
 
@@ -303,14 +291,6 @@ def _longest_line(dimensions: int) -> int:
     return _LONGEST_WORD + dimensions * _LONGEST_NUMBER
 
 
-def _first_line(stream: io.BufferedReader, name: str) -> bytes:
-    longest = _longest_line(_MOST_DIMENSIONS)  # the first line may be a vector instead of a header
-    line = stream.readline(longest)
-    if len(line) == longest:
-        raise DataError(f"{name}:1: the line is longer than any vector; it is not word2vec")
-    return line
-
-
 def _binary_part(stream: io.BufferedReader, row: bytes, dimensions: int) -> bytes | None:
     """Return the bytes read of the first vector if it is binary; None if it is text, valid or not."""
     if not row or _split_row(row.rstrip(_LINE_END), dimensions):
@@ -335,7 +315,12 @@ def _read_text(stream: io.BufferedReader, number: int, line: bytes, rows: Rows) 
         if content:
             row = _split_row(content, rows.dimensions)
             if row is None:
-                raise _wrong_row(content, rows.dimensions, rows.at(number))
+                found, expected = content.count(b" "), rows.dimensions
+                if found == expected:
+                    what = f"one of the {expected} numbers after the word is not a number"
+                else:
+                    what = f"there are {found} numbers, but {expected} are expected; all vectors must be equally long"
+                raise DataError(f"{rows.at(number)}: {what}")
             rows.add(*row, number)
         elif stream.read(_BLOCK).strip():
             raise DataError(f"{rows.at(number)}: the line is empty, but others follow; remove it")
@@ -356,15 +341,6 @@ def _split_row(line: bytes, dimensions: int) -> tuple[bytes, NDArray[np.float32]
     if len(head) > 1 and numbers is not None and len(numbers) == dimensions and _numbers(head[-1]) is None:
         return b" ".join(head), numbers
     return None
-
-
-def _wrong_row(line: bytes, dimensions: int, place: str) -> DataError:
-    found = line.count(b" ")
-    if found == dimensions:
-        return DataError(f"{place}: one of the {dimensions} numbers after the word is not a number")
-    return DataError(
-        f"{place}: there are {found} numbers, but {dimensions} are expected; all vectors must be equally long"
-    )
 
 
 def _numbers(text: bytes) -> NDArray[np.float32] | None:
