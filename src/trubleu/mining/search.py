@@ -606,10 +606,13 @@ def find(
     if engine is not None:
         threads = engine.threads
 
+    def tell(part: SearchPart) -> None:
+        if progress is not None and not alone and part.searches:
+            progress(part.searches)
+
     def mapped(work: _Count | _Search, parts: Sequence[SearchPart]) -> closing[Any]:
-        told = partial(_tell, progress) if progress and not alone and isinstance(work, _Search) else None
         how: Any = {"content": work.content, "pack": packing.pack, "unpack": packing.unpack}
-        return closing((cache or Cache()).map(engine, work, parts, keep, state=opened, progress=told, **how))
+        return closing((cache or Cache()).map(engine, work, parts, keep, state=opened, progress=tell, **how))
 
     top = min(ranking.top, len(index))  # no more can be found
     numbers = ranking.numbers(shard.info for shard in listed)
@@ -629,8 +632,10 @@ def find(
             round_groups = groups[done : max(1, GROWTH * done)]
             done += len(round_groups)
             cuts = list(pairwise([0, len(queries)] if alone else seed_cuts(len(queries), len(round_groups))))
-            parts_of = [Queries.of_bags(texts[1][a:b], [field[a:b] for field in bags]) for a, b in cuts]
-            chunks = tuple(part.weighted(known, len(index), ranking.bm25) for part in parts_of)
+            unweighted = [
+                Queries.of_bags(texts[1][start:end], [field[start:end] for field in bags]) for start, end in cuts
+            ]
+            chunks = tuple(each.weighted(known, len(index), ranking.bm25) for each in unweighted)
             floors = tuple(best.floors(*cut) for cut in cuts)
             search = _Search(numbers, top, chunks, floors, threads, progress if alone else None)
             # All chunks of a group in sequence, so a worker can reuse its open shards.
@@ -640,10 +645,6 @@ def find(
                     best.add(hits, part.seeds[0])
         triples += best.triples
     return triples, known
-
-
-def _tell(progress: Progress, part: SearchPart) -> None:
-    progress(part.searches)
 
 
 def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[SearchPart]:

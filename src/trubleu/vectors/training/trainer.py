@@ -519,14 +519,8 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
     for orders in groups:
         listed = [levels[order - 1].at_least(least[order]) for order in orders]
         counts = [levels[order - 1].counts[:count] for order, count in zip(orders, listed, strict=True)]
-        materials.append(
-            Material(
-                orders=orders,
-                files=[MappedNumbers(folder.numbers(order)) for order in orders],
-                listed=listed,
-                counts=np.concatenate(counts),
-            )
-        )
+        files = [MappedNumbers(folder.numbers(order)) for order in orders]
+        materials.append(Material(orders=orders, files=files, listed=listed, counts=np.concatenate(counts)))
     return materials
 
 
