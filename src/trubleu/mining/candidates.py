@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 import numpy as np
 
 from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
-from trubleu.errors import CountedWarning, DataError, TrubleuWarning, counted, some
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, some
 from trubleu.files.jsonl import json_line
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.index_builder import corpus_source
-from trubleu.mining.search import folded, word_frequencies
+from trubleu.mining.search import find, folded, word_frequencies
 from trubleu.mining.shard import FIELDS
 from trubleu.text import tokenizer
 
@@ -208,7 +208,7 @@ def seed_triples(source: TripleSource) -> list[Triple]:
         If there are none, a field is missing or wrong, or two have the same id.
     """
     triples = distinct_triples(source, noun="seed")
-    warn_of_skipped(source, stacklevel=4)  # the caller of `Index.candidates`
+    warn_of_skipped(source, stacklevel=5)  # the caller of `Index.candidates`
     if not triples:
         where = ", ".join(source.files) or "the list"
         raise DataError(f"there are no seeds in {where}; give at least one triple")
@@ -406,6 +406,26 @@ def with_additions(
     return tuple(found)
 
 
+def mine(
+    index: Index, source: TripleSource, ranking: Ranking, *, random: int, seed: int, explain: bool, **where: Any
+) -> Candidates:
+    """Mine candidates for all seeds; see `Index.candidates`, and `find` for ``where``."""
+    for name, value in (("random", random), ("seed", seed)):
+        if type(value) is not int or value < 0:
+            raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
+    triples = seed_triples(source)
+    messages, responses = [each.message for each in triples], [each.response for each in triples]
+    found, frequencies = find(index, messages, responses, ranking, **where)
+    explainer = Explainer(index, ranking.bm25, frequencies) if explain else None
+    made = []
+    for position, (triple, triples_found) in enumerate(zip(triples, found, strict=True)):
+        mined = mined_candidates(triples_found, triple.message, triple.response, explainer)
+        candidates = with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
+        made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
+    warn_of_few(index, made, ranking, random, frequencies)
+    return Candidates(tuple(made), ranking.signature(index, random=random or None, seed=seed if random else None))
+
+
 def warn_of_few(
     index: Index,
     made: Sequence[SeedCandidates],
@@ -423,12 +443,12 @@ def warn_of_few(
             f"no word of the message is in the index, so nothing was mined for {counted(len(unknown), 'seed')}: "
             + some(each.id for each in unknown),
             TrubleuWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if few := sum(each.mined < each.wanted for each in made):
         what = f"seeds with fewer than {ranking.top} mined candidates, which their records say (mined, wanted)"
-        warnings.warn(CountedWarning(what, few), stacklevel=3)
+        warnings.warn(CountedWarning(what, few), stacklevel=4)
     if short := sum(sum(one.origin == "random" for one in each.candidates) < random for each in made):
         few_others = f", or so few that {MOST_MISSES:,} draws in a row met none" if len(index) > MOST_MISSES else ""
         what = f"seeds with fewer than {random} random responses, as the index has no others{few_others}"
-        warnings.warn(CountedWarning(what, short), stacklevel=3)
+        warnings.warn(CountedWarning(what, short), stacklevel=4)

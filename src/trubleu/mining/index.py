@@ -9,24 +9,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from trubleu.errors import UsageError, counted
 from trubleu.files.paths import is_remote
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.candidates import (
-    ALPHA,
-    EPSILON,
-    TOP,
-    Candidates,
-    Explainer,
-    SeedCandidates,
-    mined_candidates,
-    seed_source,
-    seed_triples,
-    warn_of_few,
-    with_additions,
-)
+from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Candidates, Explainer, mine, mined_candidates, seed_source
 from trubleu.mining.index_builder import check_there, write_index
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
 from trubleu.mining.search import Ranking, ShardsOnDemand, find
@@ -385,22 +371,9 @@ class Index:
         [('seed', 'it was fun'), ('mined', 'what fun'), ('mined', 'we won the cup'), ('parrot', 'how was the party')]
         """
         ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
-        source = seed_source(seeds, columns=columns, skip_bad=skip_bad)
-        for name, value in (("random", random), ("seed", seed)):
-            if type(value) is not int or value < 0:
-                raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
-        triples = seed_triples(source)
-        messages, responses = [each.message for each in triples], [each.response for each in triples]
         where: Any = {"engine": engine, "keep": keep, "cache": cache, "threads": threads, "progress": progress}
-        found, frequencies = find(self, messages, responses, ranking, **where)
-        explainer = Explainer(self, ranking.bm25, frequencies) if explain else None
-        made = []
-        for position, (triple, triples_found) in enumerate(zip(triples, found, strict=True)):
-            mined = mined_candidates(triples_found, triple.message, triple.response, explainer)
-            candidates = with_additions(self, triple, mined, random, np.random.default_rng([seed, position]))
-            made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
-        warn_of_few(self, made, ranking, random, frequencies)
-        return Candidates(tuple(made), ranking.signature(self, random=random or None, seed=seed if random else None))
+        source = seed_source(seeds, columns=columns, skip_bad=skip_bad)
+        return mine(self, source, ranking, random=random, seed=seed, explain=explain, **where)
 
     def search(
         self,

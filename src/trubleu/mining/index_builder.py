@@ -47,18 +47,7 @@ from trubleu.files import paths, ranges
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import absolute, name_of, unreadable
 from trubleu.files.writer import LOCK, locked
-from trubleu.mining.manifest import (
-    MANIFEST,
-    SHARD_NAME,
-    IndexOptions,
-    ListedShard,
-    Manifest,
-    Source,
-    check_listed,
-    header_checksum,
-    part_number,
-    shard_name,
-)
+from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, ListedShard, Manifest, Source, shard_name
 from trubleu.mining.shard import ShardWriter
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit, unsplit_message
@@ -309,10 +298,9 @@ class Cutter:
     def _written(self) -> ListedShard:
         part = self._part
         name = shard_name(part.number, self._shards, self._options, self._writer.info, piece=part.piece)
-        path = paths.joined(self._folder, name)
-        info = self._writer.write(path)
+        info = self._writer.write(paths.joined(self._folder, name))
         self._shards += 1
-        return ListedShard(file=name, checksum=header_checksum(path), **asdict(info))
+        return ListedShard.of(self._folder, name, info)
 
 
 def make_shards(
@@ -677,7 +665,7 @@ class _Work:
     def _made(self) -> list[Made]:
         """Build the shards, and return their records in the order of the corpus."""
         before = self.base.shards if self.base else ()
-        first = 1 + max((part_number(shard.file) for shard in before), default=-1)
+        first = 1 + max((shard.part for shard in before), default=-1)
         source, options = self.source, self.options
         if isinstance(source, TripleFiles) and source.total is not None:  # can be read again, and by workers
             return self._spread(source, first)
@@ -759,7 +747,7 @@ class _Work:
                 for part, (made, reused) in mapped:
                     self.cache.count(reused, len(made))
                     for shard in (each.shard for each in made if each.shard is not None):
-                        check_listed(self.path, shard, "workers must see the same folder under the same path")
+                        shard.check(self.path, "workers must see the same folder under the same path")
                     found[part] = made
         except BadPartitionsError as error:
             return found, error.partitions

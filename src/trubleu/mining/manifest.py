@@ -140,15 +140,13 @@ def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *
     return f"shard-{part:05}-{number:02}-{hashlib.blake2b(held, digest_size=6).hexdigest()}.tbx"
 
 
-def part_number(name: str) -> int:
-    """Return the number of the part of the corpus that a shard was built from.
+_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which holds the checksums of all arrays
 
-    Examples
-    --------
-    >>> part_number("shard-00003-00-0123456789ab.tbx"), part_number("shard-00007.tbx")
-    (3, 7)
-    """
-    return int(name.removesuffix(".tbx").split("-")[1])
+
+def _header_checksum(path: PathLike) -> str:
+    """Return the checksum of a shard's header, by which the manifest identifies the file; empty if it has none."""
+    with open_binary(path) as stream:
+        return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,38 +177,38 @@ class ListedShard:
         if not named or self.info.triples < 1:
             raise ValueError(self.file)
 
+    @classmethod
+    def of(cls, folder: PathLike, file: str, info: ShardInfo) -> Self:
+        """Return how the manifest lists a shard that was written."""
+        return cls(file=file, checksum=_header_checksum(joined(folder, file)), **asdict(info))
+
+    def check(self, folder: PathLike, remedy: str) -> None:
+        """Raise an error for a file that is not this shard.
+
+        Raises
+        ------
+        DataError
+            If it is missing, or another one.
+        """
+        file = joined(folder, self.file)
+        try:
+            same = _header_checksum(file) == self.checksum
+        except FileNotFoundError:
+            raise DataError(f"{file} is missing; {remedy}") from None
+        except OSError as error:
+            raise DataError(f"{file} cannot be read: {error.strerror or error}; {remedy}") from error
+        if not same:
+            raise DataError(f"{file} is not the shard that was written there; {remedy}")
+
+    @property
+    def part(self) -> int:
+        """Number of the part of the corpus that it was built from."""
+        return int(self.file.removesuffix(".tbx").split("-")[1])
+
     @property
     def info(self) -> ShardInfo:
         """Summary that the shard file must match."""
         return ShardInfo(self.triples, self.message_words, self.response_words, self.content)
-
-
-_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which holds the checksums of all arrays
-
-
-def header_checksum(path: PathLike) -> str:
-    """Return the checksum of a shard's header, by which the manifest identifies the file; empty if it has none."""
-    with open_binary(path) as stream:
-        return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
-
-
-def check_listed(folder: PathLike, shard: ListedShard, remedy: str) -> None:
-    """Raise an error for a shard that is not the listed one.
-
-    Raises
-    ------
-    DataError
-        If it is missing, or another one.
-    """
-    file = joined(folder, shard.file)
-    try:
-        same = header_checksum(file) == shard.checksum
-    except FileNotFoundError:
-        raise DataError(f"{file} is missing; {remedy}") from None
-    except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror or error}; {remedy}") from error
-    if not same:
-        raise DataError(f"{file} is not the shard that was written there; {remedy}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
 from trubleu.mining.bm25 import Bm25, check_number
-from trubleu.mining.manifest import REMEDY, check_listed
+from trubleu.mining.manifest import REMEDY
 from trubleu.mining.shard import FIELDS, MOST_TRIPLES, Shard
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import make_signature
@@ -67,7 +67,7 @@ def open_shard(folder: PathLike, listed: ListedShard) -> Shard:
     path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {REMEDY}"
     # Opening comes first if the file exists, because it gives the best message for a damaged file.
     shard = Shard(path) if paths.exists(path) else None
-    check_listed(folder, listed, remedy)
+    listed.check(folder, remedy)
     if shard is None or shard.info != listed.info:
         raise DataError(f"{path} is not the shard that was written there; {remedy}")
     return shard

@@ -180,7 +180,7 @@ def test_an_engine_can_be_closed_before_training(
     corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    meeting(monkeypatch, training, "count_corpus", lambda: events.append("counting"))
+    meeting(monkeypatch, counts, "count_corpus", lambda: events.append("counting"))
     monkeypatch.setattr(training._Run, "train", lambda *_arguments: events.append("training"))
     for resume in (False, True):
         train_vectors(

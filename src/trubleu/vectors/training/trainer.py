@@ -40,17 +40,8 @@ from trubleu.native import resolve_threads
 from trubleu.progress import Bars
 from trubleu.text import tokenizer
 from trubleu.vectors.store import VectorStore, number_type
-from trubleu.vectors.training.counts import (
-    Counted,
-    Level,
-    MappedNumbers,
-    Vocabulary,
-    comes_once,
-    corpus_identity,
-    count_corpus,
-    spell,
-    text_ranges,
-)
+from trubleu.vectors.training import counts
+from trubleu.vectors.training.counts import Counted, Level, MappedNumbers, Vocabulary
 from trubleu.vectors.training.model import Material, Model, matrix_rows, new_rows
 from trubleu.vectors.training.options import TrainingOptions
 
@@ -391,7 +382,7 @@ def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
         raise UsageError("vectors cannot go to standard output; give a file")
     check_writable(out)
     for path in corpus:
-        if comes_once(path):
+        if counts.comes_once(path):
             continue
         with open_bytes(path):
             pass
@@ -414,14 +405,16 @@ class _Run:
 
     def resumed(self, engine: Engine) -> Counted:
         """Read the corpus only to identify it, and return what was counted of it."""
-        ranges = text_ranges(self.corpus, engine)
-        self.folder.corpus = corpus_identity(ranges, engine, self.shown.stage("comparing", len(ranges), " ranges"))
+        ranges = counts.text_ranges(self.corpus, engine)
+        self.folder.corpus = counts.corpus_identity(
+            ranges, engine, self.shown.stage("comparing", len(ranges), " ranges")
+        )
         return self.folder.read_counts()
 
     def count(self, engine: Engine) -> Counted:
         """Count words and n-grams, and write the first checkpoint."""
         try:
-            counted = count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
+            counted = counts.count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
             self.folder.write_counts(counted)
         except BaseException:
             self.folder.remove()
@@ -479,17 +472,17 @@ class _Run:
         options, levels, total = self.options, counted.levels, counted.vocabulary.total
         words = counted.vocabulary.words()
         ngrams: list[str] = []
-        counts, entries = [], {}
+        seen, entries = [], {}
         for order, least in zip(options.orders, options.min_count, strict=True):
             entries[order] = levels[order - 1].at_least(least)
-            ngrams += spell(words, levels, order, entries[order])
-            counts.append(levels[order - 1].counts[: entries[order]])
+            ngrams += counts.spell(words, levels, order, entries[order])
+            seen.append(levels[order - 1].counts[: entries[order]])
         names = ", ".join(paths.base_name(name_of(path)) for path in self.corpus)
         VectorStore.write(
             self.out,
             ngrams,
             self._all_vectors(rows),
-            counts=np.concatenate(counts),
+            counts=np.concatenate(seen),
             orders=options.orders,
             options=options.to_dict() | {"corpus": names, "words": total},
             dtype=self.dtype,
@@ -518,9 +511,9 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
     materials = []
     for orders in groups:
         listed = [levels[order - 1].at_least(least[order]) for order in orders]
-        counts = [levels[order - 1].counts[:count] for order, count in zip(orders, listed, strict=True)]
+        seen = [levels[order - 1].counts[:count] for order, count in zip(orders, listed, strict=True)]
         files = [MappedNumbers(folder.numbers(order)) for order in orders]
-        materials.append(Material(orders=orders, files=files, listed=listed, counts=np.concatenate(counts)))
+        materials.append(Material(orders=orders, files=files, listed=listed, counts=np.concatenate(seen)))
     return materials
 
 
