@@ -258,8 +258,7 @@ class Tasks(Run[Partition, Any]):
         with engine.reaching():
             self._work = ray.put(work)
         self._pending: dict[Any, int] = {}
-        self._results: dict[int, Any] = {}
-        self._names: dict[int, str] = {}
+        self._results: dict[int, tuple[Any, str]] = {}
 
     @property
     def room(self) -> int:
@@ -277,15 +276,14 @@ class Tasks(Run[Partition, Any]):
             # Two objects, so the large one is only fetched when needed.
             status, result = self._task.remote(*self._same, self._token, self._folder, self._work, partition)
         self._pending[status] = number
-        self._results[number] = result
-        self._names[number] = name
+        self._results[number] = result, name
 
     def finished(self) -> list[tuple[int, Status]]:
         """Wait until a partition finishes or has failed for good."""
         found = []
         for reference in self._ready(list(self._pending)):
             number = self._pending.pop(reference)
-            status = Status(*self._got(reference, number))
+            status = Status(*self._got(reference, self._results[number][1]))
             if status.outcome != "done":
                 del self._results[number]
             found.append((number, status))
@@ -297,10 +295,9 @@ class Tasks(Run[Partition, Any]):
 
     def take_pickled(self, number: int) -> bytes:
         """Return the pickled result."""
-        reference = self._results.pop(number)
+        reference, name = self._results.pop(number)
         self._ready([reference])  # it may have been lost with its node and must be recomputed then
-        result: bytes | None = self._got(reference, number)
-        name = self._names.pop(number)
+        result: bytes | None = self._got(reference, name)
         if result is None:
             raise EngineError(f"{name}: its result was lost with a node, and could not be made again; {NOTHING_LOST}")
         return result
@@ -330,25 +327,23 @@ class Tasks(Run[Partition, Any]):
                     f"that a partition takes; add one, or set TRUBLEU_RAY_WAIT to more seconds; {NOTHING_LOST}"
                 )
 
-    def _got(self, reference: Any, number: int) -> Any:
+    def _got(self, reference: Any, name: str) -> Any:
         exceptions = self._ray.exceptions
         try:
             return self._ray.get(reference)
         except exceptions.OutOfMemoryError as error:
             raise EngineError(
-                f"{self._names[number]}: its workers were stopped for lack of memory; give each more threads, so "
+                f"{name}: its workers were stopped for lack of memory; give each more threads, so "
                 "fewer run on a node, or use nodes with more of it"
             ) from error
         except (exceptions.WorkerCrashedError, exceptions.NodeDiedError) as error:
             what = type(error).__name__
-            raise EngineError(
-                f"{self._names[number]}: the cluster could not finish it in {TRIES} tries ({what})"
-            ) from error
+            raise EngineError(f"{name}: the cluster could not finish it in {TRIES} tries ({what})") from error
         except (ConnectionError, exceptions.LocalRayletDiedError, exceptions.AuthenticationError):
             with self._engine.reaching():
                 raise
         except exceptions.RayError as error:
-            raise EngineError(f"{self._names[number]}: the cluster could not finish it ({said(error)})") from error
+            raise EngineError(f"{name}: the cluster could not finish it ({said(error)})") from error
 
 
 def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:

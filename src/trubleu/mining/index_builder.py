@@ -14,7 +14,6 @@ worker that gets the same rows again resumes after it. None of this is an index 
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import warnings
@@ -491,12 +490,12 @@ class _Progress:
         self.within(part.size)
         self._within = 0
 
-    def tell(self, more: float = math.inf) -> None:
+    def tell(self, more: int | None = None) -> None:
         """Report more bytes; if not said how many, all that are left."""
-        more = min(more, self._left)
-        self._left -= int(more)
+        more = self._left if more is None else min(more, self._left)
+        self._left -= more
         if self.progress is not None and more:
-            self.progress(int(more))
+            self.progress(more)
 
 
 Corpus: TypeAlias = "PathLike | Iterable[PathLike] | Iterable[Triple] | TripleSource"
