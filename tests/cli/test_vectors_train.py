@@ -114,7 +114,7 @@ def test_ctrl_c_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert err == "trubleu: interrupted; continue with --resume, or remove v.training\n"
     assert run("text.txt", "--out", "v", "--epochs", "1", "--resume")[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr(training, "count_corpus", interrupt)
+        patch.setattr(counts, "count_corpus", interrupt)
         code, _, err = run("text.txt", "--out", "w")
     assert (code, err) == (130, "trubleu: interrupted; nothing was written\n")
 
