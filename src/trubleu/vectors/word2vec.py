@@ -68,31 +68,25 @@ class Rows:
     def __len__(self) -> int:
         return self._seen
 
-    def at(self, place: int) -> str:
-        """Return a line or byte offset of the file as the beginning of a message."""
-        return f"{self.name}:{place}" if self.in_lines else f"{self.name}: byte {place}"
+    def bad(self, place: int, what: str) -> DataError:
+        """Return the error for something at a line or byte offset of the file."""
+        return DataError(f"{self.name}:{place}: {what}" if self.in_lines else f"{self.name}: byte {place}: {what}")
 
     def add(self, name: bytes, vector: NDArray[np.float32], place: int) -> None:
         """Add one row; ``place`` is its line or byte offset."""
         if self._seen == self.entries:
-            raise DataError(
-                f"{self.at(place)}: the file promises {self.entries:,} vectors, but there are more; correct line 1"
-            )
+            raise self.bad(place, f"the file promises {self.entries:,} vectors, but there are more; correct line 1")
         self._seen += 1
         if self._progress and self._seen % _TOLD == 0:
             self._progress(_TOLD)
         try:
             ngram = unescaped(name.decode())
         except UnicodeDecodeError:
-            raise DataError(
-                f"{self.at(place)}: the word {name[:40]!r} is not valid UTF-8; convert the file to UTF-8"
-            ) from None
+            raise self.bad(place, f"the word {name[:40]!r} is not valid UTF-8; convert the file to UTF-8") from None
         if "\t" in ngram:
-            raise DataError(
-                f"{self.at(place)}: there is a tab in {ngram[:40]!r}; separate words and numbers by one space"
-            )
+            raise self.bad(place, f"there is a tab in {ngram[:40]!r}; separate words and numbers by one space")
         if not ngram or "" in ngram.split(" "):
-            raise DataError(f"{self.at(place)}: there is no word before the numbers; remove the row")
+            raise self.bad(place, "there is no word before the numbers; remove the row")
         if ngram in self._rows:
             return  # the first one counts
         row = len(self._rows)
@@ -105,7 +99,7 @@ class Rows:
         if not np.isfinite(self._matrix[row]).all():
             finite = bool(np.isfinite(vector).all())
             what = "too large for float16; use float32" if finite else "not finite; remove the row"
-            raise DataError(f"{self.at(place)}: the vector of {ngram!r} has a number that is {what}")
+            raise self.bad(place, f"the vector of {ngram!r} has a number that is {what}")
         self._rows[ngram] = row
 
     def finish(self) -> tuple[list[str], NDArray[np.floating]]:
@@ -305,25 +299,23 @@ def _binary_part(stream: io.BufferedReader, row: bytes, dimensions: int) -> byte
 
 
 def _read_text(stream: io.BufferedReader, number: int, line: bytes, rows: Rows) -> None:
-    longest = _longest_line(rows.dimensions)
+    expected = rows.dimensions
+    longest = _longest_line(expected)
     while line:
         if len(line) >= longest:
-            raise DataError(
-                f"{rows.at(number)}: the line is longer than {rows.dimensions} numbers can be; it is not word2vec"
-            )
+            raise rows.bad(number, f"the line is longer than {expected} numbers can be; it is not word2vec")
         content = line.rstrip(_LINE_END)
         if content:
-            row = _split_row(content, rows.dimensions)
+            row = _split_row(content, expected)
             if row is None:
-                found, expected = content.count(b" "), rows.dimensions
+                found = content.count(b" ")
+                what = f"there are {found} numbers, but {expected} are expected; all vectors must be equally long"
                 if found == expected:
                     what = f"one of the {expected} numbers after the word is not a number"
-                else:
-                    what = f"there are {found} numbers, but {expected} are expected; all vectors must be equally long"
-                raise DataError(f"{rows.at(number)}: {what}")
+                raise rows.bad(number, what)
             rows.add(*row, number)
         elif stream.read(_BLOCK).strip():
-            raise DataError(f"{rows.at(number)}: the line is empty, but others follow; remove it")
+            raise rows.bad(number, "the line is empty, but others follow; remove it")
         number += 1
         line = stream.readline(longest)
 
