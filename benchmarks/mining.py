@@ -19,7 +19,7 @@ from benchmarks.simulated.triples import simulated_triples
 from benchmarks.timing import best
 from trubleu.mining import Index
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import search
+from trubleu.mining.search import Queries, Ranking, query_bags, search_shards, word_frequencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -135,20 +135,16 @@ def _searches(bench: Bench, data: Data, index: Index, place: Path) -> Iterator[R
 
 
 def ours(index: Index, seeds: Sequence[Triple], *, top: int = peers.TOP, threads: int = 1) -> list[Found]:
-    """Search for seeds as `Index.candidates` does, without looking up texts, which peers do not either."""
-    hits = search(
-        index.shards,
-        [seed.message for seed in seeds],
-        [seed.response for seed in seeds],
-        tokenize=index.tokenize,
-        lowercase=index.lowercase,
-        stop_words=index.stop_words,
-        bm25=Bm25(k1=peers.K1, b=peers.B),
-        alpha=peers.ALPHA,
-        epsilon=peers.EPSILON,
-        top=top,
-        threads=threads,
-    ).hits
+    """Search for seeds as `Index.candidates` does."""
+    texts = [seed.message for seed in seeds], [seed.response for seed in seeds]
+    bm25 = Bm25(k1=peers.K1, b=peers.B)
+    bags = query_bags(*texts, tokenize=index.tokenize, lowercase=index.lowercase, stop_words=index.stop_words)
+    queries = Queries.of_bags(texts[1], bags)
+    frequencies = word_frequencies(index.shards, queries.words).tolist()
+    known = dict(zip(queries.words, zip(*frequencies, strict=True), strict=True))
+    queries = queries.weighted(known, len(index), bm25)
+    numbers = Ranking(top, peers.ALPHA, peers.EPSILON, bm25).numbers(shard.info for shard in index.shards)
+    hits = search_shards(index.shards, queries, numbers, top, threads=threads)
     bounds = np.searchsorted(hits.query, np.arange(len(seeds) + 1)).tolist()
     return [Found(hits.row[begin:end], hits.score[begin:end]) for begin, end in pairwise(bounds)]
 

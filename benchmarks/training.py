@@ -17,10 +17,10 @@ from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.files.lines import iterate_lines
 from trubleu.progress import Bars
-from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import NO_ENTRY, SENTENCE_END, MappedNumbers, count_corpus
 from trubleu.vectors.training.model import Material, Model
 from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.trainer import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,9 +80,8 @@ def _text(bench: Bench) -> list[list[str]] | None:
 
 
 def _counted(folder: Path, options: TrainingOptions) -> tuple[Vocabulary, Material]:
-    place = Folder(folder / "store", Cache())
-    with engine("local") as here, place.locked(resume=False):
-        place.begin()
+    place = Folder(folder / "store", options, Cache())
+    with engine("local") as here, place.locked():
         vocabulary, levels, *_ = count_corpus([folder / "text"], place, options, here, Bars(quiet=True))
     material = Material(
         orders=options.orders,
@@ -96,7 +95,7 @@ def _counted(folder: Path, options: TrainingOptions) -> tuple[Vocabulary, Materi
 def _ours(folder: Path, threads: int) -> Trained:
     options = TrainingOptions(orders=(1,), min_count=(5,), dim=100, tokenize="none", **SAME)
     vocabulary, material = _counted(folder, options)
-    model = Model.build(material, options)
+    model = Model(material, options)
     start = time.process_time()
     for epoch in range(EPOCHS):
         model.train(epoch, 0, material.blocks, threads)
@@ -117,14 +116,14 @@ def _joint(folder: Path, lines: int, runs: int) -> Row:
     """What a unit costs when the text is cut into words and n-grams in the same pass, beside units cut before."""
     options = TrainingOptions(mode="joint", dim=100, tokenize="none", **SAME)
     _, joint = _counted(folder, options)
-    model = Model.build(joint, options)
+    model = Model(joint, options)
     separate = Material(
         orders=(1,),
         files=[_cut(model, joint, folder)],
         listed=[len(joint.counts)],
         counts=model.count_units(EPOCHS).astype(np.uint64),
     )
-    peer = Model.build(separate, TrainingOptions(orders=(1,), dim=100, tokenize="none", **SAME))
+    peer = Model(separate, TrainingOptions(orders=(1,), dim=100, tokenize="none", **SAME))
     costs = []
     for _ in range(runs):  # in turns, so that what else the machine does hits both alike
         for each, material in ((model, joint), (peer, separate)):

@@ -72,7 +72,7 @@ def _part(pid: int, driver: int, engine: str) -> str:
         return "workers"
     if not engine.startswith("ray"):
         return "workers"
-    return "connection" if b"trubleu.execution.ray_driver" in command else "cluster"
+    return "connection" if b"trubleu.execution.ray_connection" in command else "cluster"
 
 
 def memory(pid: int) -> Memory | None:

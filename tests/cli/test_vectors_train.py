@@ -78,27 +78,27 @@ def test_standard_input_can_be_a_corpus(run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual_run, usual_build = Processes._run, Model.build
+    usual_run = Processes._run
     spread: list[str] = []
     left: list[int] = []
 
     def recorded(self: Processes, work: Work[Any, Any, Any]) -> Any:
-        spread.append(getattr(work._function, "__name__", type(work._function).__name__))
+        spread.append(getattr(work._function, "func", work._function).__name__)
         return usual_run(self, work)
 
     def building(*arguments: Any) -> Model:
         left.append(len(multiprocessing.active_children()))
-        return usual_build(*arguments)
+        return Model(*arguments)
 
     monkeypatch.setattr(counts, "RANGE", 1000)
     monkeypatch.setattr(counts, "PLACES", 300)
     monkeypatch.setattr(Processes, "_run", recorded)
-    monkeypatch.setattr(Model, "build", building)
+    monkeypatch.setattr(training, "Model", building)
     options = ["--orders", "1-2", "--epochs", "1", "--dim", "8", "--threads", "1", "--quiet"]
     assert run("text.txt", "--out", "a", *options)[0] == 0
     assert spread == []
     assert run("text.txt", "--out", "b", *options, "--engine", "local:2")[0] == 0
-    assert spread == ["look", "count", "ReadWords", "CountPairs", "SumPairs", "EncodePairs"]
+    assert spread == ["look", "count", "read_words", "bucket_pairs", "sum_pairs", "encode_pairs"]
     assert left == [0, 0, 0, 0]  # two models each
     assert Path("a").read_bytes() == Path("b").read_bytes()
 
@@ -114,7 +114,7 @@ def test_ctrl_c_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert err == "trubleu: interrupted; continue with --resume, or remove v.training\n"
     assert run("text.txt", "--out", "v", "--epochs", "1", "--resume")[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr(training, "count_corpus", interrupt)
+        patch.setattr(counts, "count_corpus", interrupt)
         code, _, err = run("text.txt", "--out", "w")
     assert (code, err) == (130, "trubleu: interrupted; nothing was written\n")
 
@@ -169,7 +169,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         (["text.txt", "--out", "v", "--mode", "both"], "mode must be separate or joint"),
         (["text.txt", "--out", "v", "--tokenize", "wrds"], "there is no tokenizer 'wrds'; did you mean words?"),
         (["text.txt", "--out", "v", "--threads", "0"], "threads must be a whole number"),
-        (["text.txt", "--out", "v", "--dtype", "int8"], "dtype int8 is not known"),
+        (["text.txt", "--out", "v", "--dtype", "int8"], "dtype=int8 is not known"),
         (["text.txt", "--out", "v", "--engine", "spark"], "there is no engine 'spark'; known: local, local:N"),
         (["text.txt", "--out", "v", "--resume"], "there is no checkpoint in v.training; train without --resume"),
     ],

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 from trubleu.errors import EngineError
 from trubleu.execution.base import Status
-from trubleu.execution.ray_driver import _serve
-from trubleu.execution.ray_worker import loaded, work_on
+from trubleu.execution.ray_connection import serve
+from trubleu.execution.ray_tasks import loaded, work_on
 
 SLEPT: Final = 240.0
 """Seconds that nobody should wait for: many more than anything takes on a busy machine."""
@@ -98,6 +98,6 @@ class Engine:
 if __name__ == "__main__":
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
         connection.recv()
-        connection.send(("done", False))
+        connection.send(False)
         serving: Any = Engine()
-        _serve(connection, serving)
+        serve(connection, serving)

@@ -26,9 +26,8 @@ from trubleu.files.writer import locked
 from trubleu.mining import Index
 from trubleu.native import kernels
 from trubleu.scoring import partitions
-from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.trainer import train_vectors
+from trubleu.vectors.training.trainer import Folder, train_vectors
 
 
 @pytest.fixture

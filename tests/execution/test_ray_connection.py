@@ -18,6 +18,7 @@ from trubleu.errors import EngineError
 from trubleu.execution import engine, ray_connection, ray_tasks
 from trubleu.execution.ray_connection import RayProcess
 from trubleu.execution.ray_tasks import OnRay, Tasks
+from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -148,13 +149,17 @@ class Cluster:
     ],
 )
 def test_what_ray_cannot_finish(monkeypatch: pytest.MonkeyPatch, status: Any, message: str) -> None:
-    monkeypatch.setattr(ray_tasks, "needed", lambda *_what: Cluster(status))
+    monkeypatch.setattr(
+        ray_tasks, "needed", lambda name, *what: Cluster(status) if name == "ray" else needed(name, *what)
+    )
     with OnRay(None) as cluster, pytest.raises(EngineError, match=message):
         list(cluster.map(lambda text, _state: text, ["a"]))
 
 
 def test_the_cluster_refuses_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_tasks, "needed", lambda *_what: Cluster(("done",)))
+    monkeypatch.setattr(
+        ray_tasks, "needed", lambda name, *what: Cluster(("done",)) if name == "ray" else needed(name, *what)
+    )
     monkeypatch.setattr(Cluster, "put", Cluster.get)
     full = exceptions.ObjectStoreFullError("it is full\nand more about it")
     with (

@@ -6,6 +6,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from trubleu.mining.search import Hits, Queries, Ranking, query_bags, search_shards, word_frequencies
 from trubleu.mining.shard import Shard, ShardWriter
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.oracles.mining import Row
+    from trubleu.mining.bm25 import Bm25
+    from trubleu.progress import Progress
 
 
 def columns(rows: Sequence[Row]) -> Any:
@@ -34,5 +37,32 @@ def shards_of(
         writer.add(columns(rows[first:last]))
         path = folder / f"{number}.tbx"
         writer.write(path)
-        shards.append(Shard.open(path))
+        shards.append(Shard(path))
     return shards
+
+
+def known_words(shards: Sequence[Shard], queries: Queries) -> dict[str, tuple[int, int]]:
+    """Return in how many messages and responses of these shards each word of queries is."""
+    frequencies = word_frequencies(shards, queries.words).tolist()
+    return dict(zip(queries.words, zip(*frequencies, strict=True), strict=True))
+
+
+def search(
+    shards: Sequence[Shard],
+    messages: Sequence[str],
+    responses: Sequence[str | None],
+    *,
+    bm25: Bm25,
+    alpha: float,
+    epsilon: float,
+    top: int,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **words: Any,
+) -> Hits:
+    """Search shards that are a whole index."""
+    queries = Queries.of_bags(responses, query_bags(messages, responses, **words))
+    queries = queries.weighted(known_words(shards, queries), sum(shard.triples for shard in shards), bm25)
+    ranking = Ranking(top, alpha, epsilon if alpha or epsilon else 1.0, bm25)
+    numbers = (*ranking.numbers([shard.info for shard in shards])[:-1], (1 - alpha) * epsilon)
+    return search_shards(shards, queries, numbers, top, threads=threads, progress=progress)

@@ -12,11 +12,11 @@ import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from benchmarks.simulated.triples import simulated_triples
+from tests.mining.shards import search
 from trubleu.data import Triple
 from trubleu.files.lines import iterate_lines
 from trubleu.mining import Index
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +126,7 @@ def _hits(case: Case, bm25: Bm25) -> Hits:
         alpha=ALPHA,
         epsilon=EPSILON,
         top=len(case.corpus),
-    ).hits
+    )
 
 
 def _bm25s(tokens: Sequence[list[str]], variant: str, k1: float, b: float) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from tests.mining.example import files, plain, records, rows, triples, write
 from trubleu.errors import DataError
 from trubleu.files import paths
-from trubleu.mining import Index, index_builder, shard_builder
+from trubleu.mining import Index, index_builder
 from trubleu.mining.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def test_no_two_shards_have_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def same(*_given: Any, **_options: Any) -> str:
         return "shard-00000-00-0123456789ab.tbx"
 
-    monkeypatch.setattr(shard_builder, "shard_name", same)
+    monkeypatch.setattr(index_builder, "shard_name", same)
     with pytest.raises(DataError, match=r"two shards would have the name shard-00000-00-0123456789ab\.tbx; index into"):
         Index.build(tmp_path / "x", NEW, shard_triples=20)
     assert not (tmp_path / "x").exists()

@@ -14,7 +14,7 @@ from trubleu.errors import CountedWarning, DataError
 from trubleu.execution import hashing
 from trubleu.execution.cache import Cache, Entries
 from trubleu.files import ranges
-from trubleu.mining import Index, manifest, shard, shard_builder
+from trubleu.mining import Index, index_builder, manifest, shard
 from trubleu.text import sacrebleu
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     path = str(tmp_path / "c.tsv.gz")
     options = manifest.IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
-        shard_builder.Planner(ranges.surveyed([file], contents=True), options, first=0).parts()[0].key
+        repr(index_builder.plan(ranges.surveyed([file], contents=True), options, first=0)[0].depends(options))
         for columns in (None, ("message", "response"), ("response", "message"))
         for file in [triple_formats.TripleFile(path, path, columns=columns)]
     }
@@ -115,8 +115,8 @@ def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
 def test_nothing_is_left_to_read_of_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = [Triple(str(number), (), f"m{number} " * 400, "yes") for number in range(8)]
     corpus = [write(tmp_path / "a.jsonl", long[:4]), write(tmp_path / "b.jsonl", long[4:])]
-    monkeypatch.setattr(shard_builder, "BATCH", 4)
-    monkeypatch.setattr(shard_builder, "MOST_MEMORY", 2**12)  # so that a shard is written where the first file ends
+    monkeypatch.setattr(index_builder, "BATCH", 4)
+    monkeypatch.setattr(index_builder, "MOST_MEMORY", 2**12)  # so that a shard is written where the first file ends
     stopped(tmp_path / "x", corpus, monkeypatch)
     index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
     assert [each.triples for each in index.shards] == [4, 4]

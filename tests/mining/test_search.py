@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mining.shards import shards_of
+from tests.mining.shards import search, shards_of
 from tests.oracles.mining import Columns, Found, Row, bm25_scores, mined
 from trubleu.errors import UsageError
 from trubleu.mining import search as module
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import Hits, folded, search
+from trubleu.mining.search import Hits, folded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def found_in(shards: Sequence[Shard], queries: Sequence[tuple[str, str | None]],
     options |= {"threads": 1} | given_options
     bm25 = Bm25(options.pop("variant", "lucene"), options.pop("k1", 1.2), options.pop("b", 0.75))
     texts = [query[0] for query in queries], [query[1] for query in queries]
-    return search(shards, *texts, bm25=bm25, **options).hits
+    return search(shards, *texts, bm25=bm25, **options)
 
 
 def as_list(hits: Hits) -> list[Found]:
@@ -279,11 +279,6 @@ def test_progress_is_told_of_queries_times_shards(tmp_path: Path, monkeypatch: p
 def test_options_out_of_range(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         found_in(shards_of(tmp_path, [Row("1", "a", "b")]), [("a", None)], **options)
-
-
-def test_queries_need_both_texts(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="every query needs a message and a response, not 2 and 1 of them"):
-        search([], ["a", "b"], ["c"], tokenize="none", lowercase=False, bm25=Bm25(), alpha=0.5, epsilon=0.1, top=1)
 
 
 def test_folding() -> None:

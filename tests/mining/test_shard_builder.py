@@ -24,8 +24,8 @@ from trubleu.execution.cache import KIND
 from trubleu.files import ranges
 from trubleu.files.arrays import ArrayFile
 from trubleu.files.ranges import SourceFile
-from trubleu.mining import Index, shard_builder
-from trubleu.mining.shard_builder import Made
+from trubleu.mining import Index, index_builder
+from trubleu.mining.index_builder import Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -137,7 +137,7 @@ def test_shards_are_cut_by_rows(tmp_path_factory: pytest.TempPathFactory, data: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranges, "BLOCK", data.draw(st.integers(1, 200), label="bytes of a block"))
         patch.setattr(ranges, "BLOCKS_A_PIECE", data.draw(st.integers(1, 3)))
-        patch.setattr(shard_builder, "BATCH", data.draw(st.integers(1, 5)))
+        patch.setattr(index_builder, "BATCH", data.draw(st.integers(1, 5)))
         index = Index.build(folder / "x", corpus, shard_triples=most, skip_bad=True)
     assert sizes(index) == [size for size in expected if size]
     assert files(index.path) == files(Index.build(folder / "y", corpus, shard_triples=most, skip_bad=True).path)
@@ -145,8 +145,8 @@ def test_shards_are_cut_by_rows(tmp_path_factory: pytest.TempPathFactory, data: 
 
 def test_a_stream_makes_the_same_shards_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = [Triple(str(number), (), f"m{number} " * (400 if number % 9 else 2), "yes") for number in range(64)]
-    monkeypatch.setattr(shard_builder, "BATCH", 4)
-    monkeypatch.setattr(shard_builder, "MOST_MEMORY", 2**17)
+    monkeypatch.setattr(index_builder, "BATCH", 4)
+    monkeypatch.setattr(index_builder, "MOST_MEMORY", 2**17)
     listed = Index.build(tmp_path / "list", long, shard_triples=30)
     made = [
         Index.build(tmp_path / "plain", write(tmp_path / "a.jsonl", long), shard_triples=30),
@@ -163,7 +163,7 @@ def test_small_compressed_files_go_together(tmp_path: Path, monkeypatch: pytest.
     corpus = [packed(tmp_path / f"{first:02}.jsonl.gz", made[first : first + 5]) for first in range(0, 40, 5)]
     assert sizes(Index.build(tmp_path / "x", corpus)) == [40]
     most = sum(path.stat().st_size for path in corpus[:3])
-    monkeypatch.setattr(shard_builder, "PACKED_BYTES", most + 50)
+    monkeypatch.setattr(index_builder, "PACKED_BYTES", most + 50)
     index = Index.build(tmp_path / "y", corpus, shard_triples=12)
     assert sizes(index) == [12, 3, 12, 3, 10]
     assert rows(index) == plain(made)
@@ -185,7 +185,7 @@ def interrupted_at(tells: int) -> Any:
 def test_a_large_compressed_file_is_continued_in_its_midst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = packed(tmp_path / "c.jsonl.gz", triples(95))
     whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=10).path)
-    monkeypatch.setattr(shard_builder, "BATCH", 5)
+    monkeypatch.setattr(index_builder, "BATCH", 5)
     with pytest.raises(KeyboardInterrupt, match="continue with --resume"):
         Index.build(tmp_path / "x", [corpus], shard_triples=10, progress=interrupted_at(2))
     # All bytes are read at once here, so that progress is told of once and then no more until the end.
@@ -193,11 +193,11 @@ def test_a_large_compressed_file_is_continued_in_its_midst(tmp_path: Path, monke
     assert done > 0
     looked: list[int] = []
 
-    def room(cutter: shard_builder.Cutter) -> int:
+    def room(cutter: index_builder.Cutter) -> int:
         looked.append(cutter._rows)
         return 5
 
-    monkeypatch.setattr(shard_builder.Cutter, "room", room)
+    monkeypatch.setattr(index_builder.Cutter, "room", room)
     Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
     assert min(looked) == 10 * done
     assert files(tmp_path / "x") == whole
@@ -311,21 +311,6 @@ def test_a_file_that_changes_after_it_was_surveyed(
     monkeypatch.setattr(ranges, "surveyed", surveyed)
     with pytest.raises(EngineError, match=r"c\.jsonl changed while it was read; do not write to it meanwhile"):
         Index.build(tmp_path / "x", corpus, shard_triples=10)
-
-
-def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "BLOCK", 10)
-    monkeypatch.setattr(ranges, "BLOCKS_A_PIECE", 2)
-    monkeypatch.setattr(ranges, "FILES_AT_ONCE", 3)
-    sizes = [0, 8, 9, 4, 0, 0, 1, 45, 3, 20, 20]
-    files = [SourceFile(f"{n}.jsonl", str(n), size=size, form="jsonl") for n, size in enumerate(sizes)]
-    todo = [piece for file in files for piece in file.pieces()]
-    groups = ranges.grouped(todo)
-    assert [piece for group in groups for piece in group.each] == todo
-    assert [[str(piece) for piece in group.each] for group in groups] == [
-        ["0", "1", "2"], ["3", "4", "5"], ["6"], ["7 from byte 0"], ["7 from byte 20"], ["7 from byte 40", "8"], ["9"],
-        ["10"],
-    ]  # fmt: skip
 
 
 def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) -> None:

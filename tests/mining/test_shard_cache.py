@@ -139,7 +139,7 @@ def test_a_worker_has_copies_of_what_it_works_on(elsewhere: str) -> None:
     opened = OpenShards(index.place)
     listed = index.manifest.shards
     for group in (listed[:2], listed[1:3], listed[3:]):
-        assert [shard.triples for shard in opened.take(group)] == [10] * len(group)
+        assert [shard.triples for shard in opened(group)] == [10] * len(group)
         assert len(copies() - before) == len(group)
     paths.forget(paths.joined(index.place, listed[3].file))
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mining.shards import shards_of
+from tests.mining.shards import known_words, search, shards_of
 from tests.oracles.mining import Found, Row, mined
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import Best, Queries, Scoring, search, search_shards, with_texts, word_frequencies
+from trubleu.mining.search import Best, Queries, Ranking, query_bags, search_shards, word_frequencies
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -22,19 +22,11 @@ if TYPE_CHECKING:
 
     from trubleu.mining.shard import Shard
 
-MESSAGES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3).map(" ".join)
-
-
-def cuts_up_to(last: int) -> st.SearchStrategy[list[int]]:
-    """Return places at which so many things can be cut into parts that hold something."""
-    inside = st.sets(st.integers(1, last - 1), max_size=4) if last > 1 else st.just(set())
-    return inside.map(lambda drawn: [0, *sorted(drawn), last])
-
 
 def plain(best: Best) -> list[Found]:
     return [
         Found(query, each.row, each.score, each.message_score, each.response_score)
-        for query, its in enumerate(best.found())
+        for query, its in enumerate(best.triples)
         for each in its
     ]
 
@@ -71,11 +63,12 @@ def test_parts_handed_over_in_any_order(tmp_path_factory: pytest.TempPathFactory
     words: dict[str, Any] = {"tokenize": "none", "lowercase": False}
     scored: dict[str, Any] = {"alpha": alpha, "epsilon": epsilon, "top": top}
 
-    asked = Queries.of_texts(messages, responses, **words)
+    bags = query_bags(messages, responses, **words)
+    asked = Queries.of_bags(responses, bags)
     frequencies = sum(word_frequencies(shards[first:last], asked.words) for first, last in groups)
     assert isinstance(frequencies, np.ndarray)
-    asked = asked.weighted(frequencies, len(rows), Bm25())
-    scoring = Scoring.of_corpus((shard.info for shard in shards), Bm25(), **scored)
+    known = dict(zip(asked.words, zip(*frequencies.tolist(), strict=True), strict=True))
+    numbers = Ranking(bm25=Bm25(), **scored).numbers(shard.info for shard in shards)
     best = Best(len(queries), top)
     parts = [(group, chunk) for group in groups for chunk in chunks]
     for group, chunk in draw.sample(parts, len(parts)):
@@ -83,20 +76,23 @@ def test_parts_handed_over_in_any_order(tmp_path_factory: pytest.TempPathFactory
         before = sum(shard.triples for shard in shards[: group[0]])
         hits = search_shards(
             its,
-            asked.part(*chunk),
-            scoring,
+            Queries.of_bags(responses[slice(*chunk)], [field[slice(*chunk)] for field in bags]).weighted(
+                known, len(rows), Bm25()
+            ),
+            numbers,
+            top,
             first_row=before,
             floors=best.floors(*chunk) if draw.random() < 0.7 else None,
             threads=1,
         )
-        best.add(with_texts(hits, its, before), chunk[0])
+        best.add(hits, chunk[0])
 
     assert plain(best) == mined(rows, queries, str.split, **scored)
-    whole = search(shards, messages, responses, bm25=Bm25(), threads=1, **words, **scored).hits
+    whole = search(shards, messages, responses, bm25=Bm25(), threads=1, **words, **scored)
     assert [each[:3] for each in plain(best)] == list(
         zip(whole.query.tolist(), whole.row.tolist(), whole.score.tolist(), strict=True)
     )
-    assert all((each.id, each.message, each.response) == rows[each.row] for its in best.found() for each in its)
+    assert all((each.id, each.message, each.response) == rows[each.row] for its in best.triples for each in its)
 
 
 @pytest.fixture
@@ -106,37 +102,21 @@ def shard(tmp_path: Path) -> Shard:
 
 
 def test_a_floor_leaves_out_what_scores_less_and_nothing_else(shard: Shard) -> None:
-    asked = Queries.of_texts(["a"], [None], tokenize="none", lowercase=False)
-    asked = asked.weighted(word_frequencies([shard], asked.words), 40, Bm25())
-    scoring = Scoring.of_corpus([shard.info], Bm25(), alpha=0.0, epsilon=1.0, top=40)
-    everything = search_shards([shard], asked, scoring)
+    asked = Queries.of_bags([None], query_bags(["a"], [None], tokenize="none", lowercase=False))
+    asked = asked.weighted(known_words([shard], asked), 40, Bm25())
+    numbers = Ranking(40, 0.0, 1.0, Bm25()).numbers([shard.info])
+    everything = search_shards([shard], asked, numbers, 40)
     assert len(everything.row) == 40
     scores = sorted(set(everything.score.tolist()))
     assert len(scores) == 4
     for floor in scores:
-        found = search_shards([shard], asked, scoring, floors=np.array([floor]))
+        found = search_shards([shard], asked, numbers, 40, floors=np.array([floor]))
         assert found.row.tolist() == everything.row[everything.score >= floor].tolist()
     above = np.nextafter(scores[-1], np.inf)
-    assert len(search_shards([shard], asked, scoring, floors=np.array([above])).row) == 0
+    assert len(search_shards([shard], asked, numbers, 40, floors=np.array([above])).row) == 0
 
 
 def test_every_query_needs_a_floor() -> None:
     kernel = kernels.MineSearch((None, None), np.ones(7), 3)
     with pytest.raises(ValueError, match="every query needs a floor"):
         kernel.set_floors(np.zeros(1))
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), queries=st.lists(st.tuples(MESSAGES, MESSAGES), min_size=1, max_size=6))
-def test_queries_cut_into_parts_have_the_same_words(data: st.DataObject, queries: list[tuple[str, str]]) -> None:
-    messages, responses = zip(*queries, strict=True)
-    whole = Queries.of_texts(messages, responses, tokenize="none", lowercase=False)
-    for first, last in pairwise(data.draw(cuts_up_to(len(queries)))):
-        part = whole.part(first, last)
-        alone = Queries.of_texts(messages[first:last], responses[first:last], tokenize="none", lowercase=False)
-        assert (part.responses, set(part.words)) == (alone.responses, set(alone.words))
-        assert len(part) == last - first
-        for ours, theirs in zip(part.fields, alone.fields, strict=True):
-            assert ours.begins.tolist() == theirs.begins.tolist()
-            assert [part.words[place] for place in ours.places] == [alone.words[place] for place in theirs.places]
-            assert ours.weights.tolist() == theirs.weights.tolist()

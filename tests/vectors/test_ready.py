@@ -145,7 +145,7 @@ def both_ways(vectors: SubwordVectors, words: Sequence[str]) -> None:
     found, left = vectors._subwords.sums(tuple(words))
     theirs = vectors._package_sums(words)
     assert set(np.flatnonzero((found.view(np.uint32) != theirs.view(np.uint32)).any(axis=1))) <= set(left.tolist())
-    assert vectors._sums(words).tobytes() == theirs.tobytes()
+    assert vectors.word_vectors(words).tobytes() == theirs.tobytes()
     assert len(left) < max(len(words), 2)
 
 
@@ -431,11 +431,11 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: write_folder(folder, word_pieces(), a=matrix()[0]), "must hold one matrix of vectors, but has 0"),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(7)),
-        "with 12 tokens, but vectors for 7; the two files",
+        "whose tokens are numbered up to 11, but vectors for the first 7; the two files",
     ),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(), weights=np.ones(3)),
-        "with 12 tokens, but vectors for 3",
+        "whose tokens are numbered up to 11, but vectors for the first 3",
     ),
     (
         lambda folder: write_folder(folder, with_a_gap(), a=matrix()),

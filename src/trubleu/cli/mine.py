@@ -122,7 +122,8 @@ def look(options: argparse.Namespace) -> None:
 def _scoring(options: argparse.Namespace) -> dict[str, Any]:
     """Return the scoring options, validated before any work."""
     from trubleu.mining.bm25 import Bm25
-    from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking
+    from trubleu.mining.candidates import ALPHA, EPSILON, TOP
+    from trubleu.mining.search import Ranking
 
     chosen = picked(options, "top alpha epsilon variant k1 b explain threads")
     for name, usual in (("top", TOP), ("alpha", ALPHA), ("epsilon", EPSILON)):

@@ -84,14 +84,12 @@ class Work(Generic[Partition, State, Result]):
         self._function = function
         self._make_state = state
         self._state: State | None = None
-        self._ready = state is None
 
     def __call__(self, partition: Partition) -> tuple[Status, Result | None]:
         """Process a partition; an exception becomes a status, except one that ends the process."""
         try:
-            if not self._ready and self._make_state is not None:
-                self._state = self._make_state()
-                self._ready = True
+            if self._make_state is not None:
+                self._state, self._make_state = self._make_state(), None
         except Exception as error:
             # An error in the shared state is not the fault of any partition.
             return _status("refused" if isinstance(error, DataError) else "failed", error), None
@@ -287,7 +285,6 @@ def _tell(bad: list[tuple[str, str]], count: int, skip_bad: bool) -> None:
         for name, message in bad:
             same = sum(each == name or each.startswith(f"{name} #") for each in named)
             named[f"{name} #{same + 1}" if same else name] = message
-        raise BadPartitionsError(
-            f"{len(bad)} of {count} partitions cannot be used, so there is no result: {what}", named
-        )
+        what = f"{len(bad)} of {count} partitions cannot be used, so there is no result: {what}"
+        raise BadPartitionsError(what if count > 1 else bad[0][1], named)
     warnings.warn(f"{len(bad)} of {count} partitions were left out: {what}", TrubleuWarning, stacklevel=4)

@@ -82,7 +82,9 @@ def file_digest(path: PathLike) -> str:
 
 
 def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
-    """Return the modules outside this package and Python that define these objects and their contents.
+    """Return the modules that define these objects and their contents, and everything those modules have imported.
+
+    Modules of this package and of Python are left out.
 
     Parameters
     ----------
@@ -92,7 +94,8 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
     Returns
     -------
     list of tuple
-        As of `outside_modules`.
+        The name of each module and a hash of its source file, or its package's version if that was installed; of one
+        without a file, such as a notebook, the name only.
 
     Examples
     --------
@@ -100,25 +103,8 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
     >>> outside_sources([pathlib.Path("a"), sources_digest])
     []
     """
-    return outside_modules(name for thing in things for part in held(thing) for name in modules_of(part))
-
-
-def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the modules that belong neither to this package nor to Python, and everything they have imported.
-
-    Parameters
-    ----------
-    names
-        The modules' names.
-
-    Returns
-    -------
-    list of tuple
-        The name of each module and a hash of its source file, or its package's version if that was installed; of one
-        without a file, such as a notebook, the name only.
-    """
     found: dict[str, str] = {}
-    left = list(names)
+    left = [name for thing in things for part in held(thing) for name in modules_of(part)]
     while left:
         name = left.pop()
         module = sys.modules.get(name)

@@ -34,10 +34,7 @@ class InThisProcess(Engine):
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads
 
-    @property
-    def workers(self) -> int:
-        """Always 1."""
-        return 1
+    workers = 1
 
     def close(self) -> None:
         """Do nothing: no worker is running."""
@@ -47,29 +44,28 @@ class InThisProcess(Engine):
 
 
 class _InTurn(Run[Partition, Result]):
+    room = 1
+
     def __init__(self, work: Work[Partition, Any, Result]) -> None:
         self._work = work
-        self._waiting: list[tuple[int, Partition]] = []
-        self._results: dict[int, Any] = {}
-
-    @property
-    def room(self) -> int:
-        return 1
+        self._begun: Any = None
+        self._result: Any = None
 
     def begin(self, number: int, partition: Partition) -> None:
-        self._waiting.append((number, partition))
+        self._begun = number, partition
 
     def finished(self) -> list[tuple[int, Status]]:
-        number, partition = self._waiting.pop(0)
-        status, self._results[number] = self._work(partition)
+        number, partition = self._begun
+        status, self._result = self._work(partition)
         return [(number, status)]
 
-    def take(self, number: int) -> Result:
-        result: Result = self._results.pop(number)
-        return result
+    def take(self, _number: int) -> Result:
+        result, self._result = self._result, None
+        found: Result = result
+        return found
 
     def close(self) -> None:
-        self._results.clear()
+        self._result = None
 
 
 RESULTS_A_WORKER: Final = 3

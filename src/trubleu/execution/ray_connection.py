@@ -1,37 +1,44 @@
-"""The connection to a Ray cluster, in a separate process, so losing the cluster cannot end this one."""
+"""The connection to a Ray cluster, in a process of its own: ``python -m trubleu.execution.ray_connection``.
+
+Ray ends the connected process when the cluster is lost, and prints events to standard output. So the connection lives
+in its own process, which `RayProcess` starts, with its output redirected to a file.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import traceback
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import count
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
-from trubleu.errors import EngineError, MissingExtraError, TrubleuWarning, UsageError
-from trubleu.execution.base import Engine, Partition, Result, Run, Status
+from trubleu.errors import EngineError, TrubleuError, TrubleuWarning
+from trubleu.execution.base import TRIES, Engine, Partition, Result, Run, Status
 from trubleu.execution.hashing import sources_digest
 from trubleu.execution.local import ended
-from trubleu.execution.ray_tasks import NOTHING_LOST
-from trubleu.execution.ray_worker import loaded, pickled
+from trubleu.execution.ray_tasks import NOTHING_LOST, OnRay, loaded, pickled, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from trubleu.execution.base import Work
+    from trubleu.execution.ray_tasks import Tasks
 
 # -P: do not import modules from the working directory.
-DRIVER: Final = ("-P", "-m", "trubleu.execution.ray_driver")
+DRIVER: Final = ("-P", "-m", "trubleu.execution.ray_connection")
 """Python arguments that start the driver process."""
 
-_ERRORS: Final = {error.__name__: error for error in (EngineError, MissingExtraError, UsageError)}
 _SECONDS_TO_END: Final = 10.0
+_SECONDS_BETWEEN_LOOKS: Final = 0.5
 _SHOWN_OF_LOG: Final = 4000
 
 
@@ -98,31 +105,22 @@ class RayProcess(Engine):
         self._log.close()
 
     def ask(self, *content: object) -> Any:
-        """Send a message and wait for the reply."""
-        with self._whole():
-            self._pipe.send(content)
-            kind, answer = self._pipe.recv()
-            if kind == "bytes":
-                answer = self._pipe.recv_bytes()
-        if kind == "error":
-            name, message = answer
-            raise _ERRORS.get(name, EngineError)(message)
-        return answer
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Track whether a message was interrupted: it may be half sent, or its reply still to come."""
+        """Send a message and wait for the reply; raise it if it is an exception."""
         if self._process is None:
             raise EngineError("the engine was closed; make a new one")
         if self._waits:
             raise EngineError("the engine was interrupted in the middle of its work; make a new one")
-        self._waits = True
+        self._waits = True  # stays so if interrupted: the message may be half sent, or its reply still to come
         try:
-            yield
+            self._pipe.send(content)
+            answer = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._waits = False
             raise self._gone() from error
-        self._waits = False  # stays True if interrupted
+        self._waits = False
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def leave(self, number: int) -> None:
         """End the tasks of a map; if a message was interrupted, by ending the process."""
@@ -182,3 +180,69 @@ def _script() -> str | None:
     """Return the running script, if modules in its folder can be imported."""
     script = Path(sys.argv[0]).resolve()
     return str(script) if script.is_file() and str(script.parent) in map(os.path.realpath, sys.path) else None
+
+
+def main() -> None:
+    """Connect to a cluster and process requests from the pipe until it is closed."""
+    # Ctrl-C in a terminal reaches all processes; the main process decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # By default, Ray retries tasks that ran out of memory forever. It reads this variable on import.
+    os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
+        address, threads, same, script = connection.recv()
+        if script is not None:  # Ray then lets workers import from the script's folder, as this process could
+            sys.argv[:] = [script]
+            sys.path.append(str(Path(script).parent))
+        try:
+            engine = OnRay(address, threads=threads, same=same)
+        except Exception as error:
+            connection.send(_told(error))
+            return
+        with engine:
+            connection.send(engine.begun_here)
+            serve(connection, engine)
+
+
+def serve(connection: Connection, engine: OnRay) -> None:
+    """Answer requests, each the name of what is asked for, the number of a map, and more."""
+    maps: dict[int, Tasks[Any]] = {}
+    while True:
+        what, number, *content = connection.recv()
+        answer: Any = None
+        try:
+            match what:
+                case "workers":
+                    answer = engine.workers
+                case "open":
+                    maps[number] = engine.tasks(*content)
+                    answer = maps[number].room
+                case "begin":
+                    maps[number].begin_pickled(*content)
+                case "finished":
+                    answer = (maps[number].finished(), maps[number].room)
+                case "take":
+                    answer = maps[number].take_pickled(*content)
+                case "close":
+                    maps.pop(number).close()
+        except Exception as error:
+            answer = _told(error)
+        connection.send(answer)
+
+
+def _told(error: Exception) -> TrubleuError:
+    """Return an error as one of ours."""
+    if isinstance(error, TrubleuError):
+        return error
+    traceback.print_exception(error)  # to the log shown if this process ends
+    return EngineError(f"the Ray cluster cannot be used: {said(error)}")
+
+
+def _end_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(1)  # the cluster ends our running tasks
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,13 @@
 """Ray tasks: the cluster schedules them, and restarts those whose worker or node dies.
 
-Tasks rather than actors: a node that joins gets work at once, and one that leaves needs no bookkeeping here. The state
-that a worker keeps between partitions is in `trubleu.execution.ray_worker`.
+Tasks rather than actors: a node that joins gets work at once, and one that leaves needs no bookkeeping here.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import pickle
 import secrets
 import socket
 import stat
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,6 @@ from trubleu._version import __version__
 from trubleu.errors import EngineError, UsageError
 from trubleu.execution.base import TRIES, Engine, Partition, Result, Run, Status
 from trubleu.execution.hashing import sources_digest
-from trubleu.execution.ray_worker import loaded, pickled
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ class OnRay(Engine):
         Whether no cluster was found and one was started.
     """
 
+    threads: int
+
     def __init__(self, address: str | None, *, threads: int = 1, same: tuple[str, str] | None = None) -> None:
         self._ray = needed("ray", "the engine ray", _EXTRA)
         self._same = same
-        self.threads = self._threads = threads
+        self.threads = threads
         self._cores = 0.0
         self._counted = float("-inf")
         self.begun_here = False
@@ -112,7 +114,7 @@ class OnRay(Engine):
             with self.reaching():
                 self._cores = self._ray.cluster_resources().get("CPU", 0.0)
             self._counted = time.monotonic()
-        return max(1, int(self._cores // self._threads))
+        return max(1, int(self._cores // self.threads))
 
     def close(self) -> None:
         """Disconnect from the cluster, which ends our running tasks."""
@@ -141,9 +143,9 @@ class OnRay(Engine):
 
     def tasks(self, work: bytes, folder: str) -> Tasks[Any]:
         """Start a map of pickled work; relative paths start from ``folder``."""
-        if (largest := self.largest_node()) < self._threads and _seconds_to_wait() <= 0:
+        if (largest := self.largest_node()) < self.threads and _seconds_to_wait() <= 0:
             raise EngineError(
-                f"a partition takes {self._threads} of a node's cores, but the largest node of the Ray cluster has "
+                f"a partition takes {self.threads} of a node's cores, but the largest node of the Ray cluster has "
                 f"{largest}; ask for fewer threads, or if the cluster starts nodes when they are needed, set "
                 "TRUBLEU_RAY_WAIT to the seconds that this may take"
             )
@@ -256,8 +258,7 @@ class Tasks(Run[Partition, Any]):
         with engine.reaching():
             self._work = ray.put(work)
         self._pending: dict[Any, int] = {}
-        self._results: dict[int, Any] = {}
-        self._names: dict[int, str] = {}
+        self._results: dict[int, tuple[Any, str]] = {}
 
     @property
     def room(self) -> int:
@@ -275,15 +276,14 @@ class Tasks(Run[Partition, Any]):
             # Two objects, so the large one is only fetched when needed.
             status, result = self._task.remote(*self._same, self._token, self._folder, self._work, partition)
         self._pending[status] = number
-        self._results[number] = result
-        self._names[number] = name
+        self._results[number] = result, name
 
     def finished(self) -> list[tuple[int, Status]]:
         """Wait until a partition finishes or has failed for good."""
         found = []
         for reference in self._ready(list(self._pending)):
             number = self._pending.pop(reference)
-            status = Status(*self._got(reference, number))
+            status = Status(*self._got(reference, self._results[number][1]))
             if status.outcome != "done":
                 del self._results[number]
             found.append((number, status))
@@ -295,10 +295,9 @@ class Tasks(Run[Partition, Any]):
 
     def take_pickled(self, number: int) -> bytes:
         """Return the pickled result."""
-        reference = self._results.pop(number)
+        reference, name = self._results.pop(number)
         self._ready([reference])  # it may have been lost with its node and must be recomputed then
-        result: bytes | None = self._got(reference, number)
-        name = self._names.pop(number)
+        result: bytes | None = self._got(reference, name)
         if result is None:
             raise EngineError(f"{name}: its result was lost with a node, and could not be made again; {NOTHING_LOST}")
         return result
@@ -320,7 +319,7 @@ class Tasks(Run[Partition, Any]):
             if ready:
                 found: list[Any] = ready
                 return found
-            if self._engine.largest_node() >= (self._engine.threads or 1):
+            if self._engine.largest_node() >= self._engine.threads:
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > patience:
                 raise EngineError(
@@ -328,25 +327,23 @@ class Tasks(Run[Partition, Any]):
                     f"that a partition takes; add one, or set TRUBLEU_RAY_WAIT to more seconds; {NOTHING_LOST}"
                 )
 
-    def _got(self, reference: Any, number: int) -> Any:
+    def _got(self, reference: Any, name: str) -> Any:
         exceptions = self._ray.exceptions
         try:
             return self._ray.get(reference)
         except exceptions.OutOfMemoryError as error:
             raise EngineError(
-                f"{self._names[number]}: its workers were stopped for lack of memory; give each more threads, so "
+                f"{name}: its workers were stopped for lack of memory; give each more threads, so "
                 "fewer run on a node, or use nodes with more of it"
             ) from error
         except (exceptions.WorkerCrashedError, exceptions.NodeDiedError) as error:
             what = type(error).__name__
-            raise EngineError(
-                f"{self._names[number]}: the cluster could not finish it in {TRIES} tries ({what})"
-            ) from error
+            raise EngineError(f"{name}: the cluster could not finish it in {TRIES} tries ({what})") from error
         except (ConnectionError, exceptions.LocalRayletDiedError, exceptions.AuthenticationError):
             with self._engine.reaching():
                 raise
         except exceptions.RayError as error:
-            raise EngineError(f"{self._names[number]}: the cluster could not finish it ({said(error)})") from error
+            raise EngineError(f"{name}: the cluster could not finish it ({said(error)})") from error
 
 
 def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:
@@ -368,7 +365,7 @@ def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:
             return ("refused", what, "UsageError"), None
         try:
             from trubleu.execution.hashing import sources_digest
-            from trubleu.execution.ray_worker import work_on
+            from trubleu.execution.ray_tasks import work_on
 
             same = sources_digest() == digest
         except ImportError:
@@ -379,3 +376,59 @@ def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:
         return work_on(*rest)
 
     return task
+
+
+# Only the last map's: a worker serves one job, and a job runs one map at a time.
+_works: dict[str, Work[Any, Any, Any]] = {}
+
+
+def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tuple[Any, ...], bytes | None]:
+    """Process a partition and return its status, as plain values, and its pickled result.
+
+    Parameters
+    ----------
+    token
+        Which map it belongs to.
+    folder
+        Where the driver is, which relative paths start from; gone to if it is there.
+    work, partition
+        Both pickled; what is in them is looked at here, where it can be said what is wrong.
+    """
+    try:
+        if token not in _works:
+            with suppress(OSError):
+                os.chdir(folder)
+            _works.clear()
+            _works[token] = loaded(work)
+        content = loaded(partition)
+    except Exception as error:
+        return astuple(Status("failed", f"what was sent cannot be read: {error}", type(error).__name__)), None
+    status, result = _works[token](content)
+    if status.outcome == "trouble":
+        remedy = ": every node must reach files by the same path" if status.missing else ""
+        status = replace(status, message=f"{status.message} (on the node {socket.gethostname()}{remedy})")
+    if status.outcome != "done":
+        return astuple(status), None
+    try:
+        return astuple(status), pickled(result, "its result")
+    except UsageError as error:
+        return astuple(Status("failed", str(error), "UsageError")), None
+
+
+def pickled(thing: object, what: str) -> bytes:
+    """Pickle an object; raise an error if it cannot be sent."""
+    try:
+        try:
+            content = pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            content = b"__main__"
+        if b"__main__" in content:  # objects from a script or notebook cannot be imported by name elsewhere
+            content = needed("ray.cloudpickle", "the engine ray", "trubleu[ray]").dumps(thing)
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
+        raise UsageError(f"{what} cannot be sent to a cluster: {error}") from error
+    return content
+
+
+def loaded(content: bytes) -> Any:
+    """Unpickle an object."""
+    return pickle.loads(content)  # noqa: S301 - between a driver and its workers, which run its code anyway

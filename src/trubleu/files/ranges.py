@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from trubleu.errors import BadPartitionsError, ChangedError, DataError, some
+from trubleu.errors import BadPartitionsError, ChangedError, DataError
 from trubleu.files import paths
 from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import parse_object
@@ -34,9 +34,6 @@ BLOCK: Final = 2**20
 
 BLOCKS_A_PIECE: Final = 64
 """Blocks counted per task."""
-
-FILES_AT_ONCE: Final = 256
-"""Maximum number of small files per task; together they are not larger than a piece."""
 
 SLICE: Final = 1 << 14
 """Rows of a Parquet file that are decoded together."""
@@ -315,46 +312,6 @@ def surveyed(files: Sequence[SourceFile], mapped: Mapped = mapped_here, *, conte
         if all(piece in counts for piece in each)
     }
     return [found[file] for file in files if file in found]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Things with a size, small ones together, to be worked on by one task."""
-
-    each: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        return some(self.each, 3)
-
-    @property
-    def size(self) -> int:
-        """Size in bytes."""
-        return sum(thing.size or 0 for thing in self.each)
-
-
-@dataclass(frozen=True, slots=True)
-class InGroups:
-    """Calls a function for everything in a group."""
-
-    function: Callable[[Any, None], Any]
-
-    def __call__(self, group: Group, _state: None = None) -> tuple[Any, ...]:
-        """Return all results."""
-        return tuple(self.function(thing, None) for thing in group.each)
-
-
-def grouped(things: Iterable[Any]) -> list[Group]:
-    """Group neighbours that together are not larger than a piece."""
-    groups: list[list[Any]] = []
-    room = 0  # bytes that fit into the last group
-    for thing in things:
-        size = thing.size or 0
-        if not groups or size > room or len(groups[-1]) == FILES_AT_ONCE:
-            groups.append([])
-            room = BLOCK * BLOCKS_A_PIECE
-        groups[-1].append(thing)
-        room -= size
-    return [Group(tuple(group)) for group in groups]
 
 
 class Row(NamedTuple):

@@ -20,6 +20,12 @@ LARGEST_K1: Final = 1e6
 """From a few thousand on, a word simply counts as often as it occurs."""
 
 
+def check_number(name: str, value: object, most: float) -> None:
+    """Raise an error for an option that is not a number from 0 to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise UsageError(f"{name} must be a number from 0 to {most:,.0f}, not {value!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class Bm25:
     """A BM25 variant and its parameters.
@@ -59,9 +65,7 @@ class Bm25:
         if self.variant not in VARIANTS:
             raise UsageError(f"there is no BM25 variant {self.variant!r}; {nearest(str(self.variant), VARIANTS)}")
         for name, most in (("k1", LARGEST_K1), ("b", 1.0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-                raise UsageError(f"{name} must be a number from 0 to {most:,.0f}, not {value!r}")
+            check_number(name, getattr(self, name), most)
 
     @property
     def scale(self) -> float:

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
@@ -18,8 +19,8 @@ from trubleu.files.jsonl import json_line
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.index_builder import corpus_source
-from trubleu.mining.search import FIELDS, check_ranges, folded, word_frequencies
-from trubleu.signature import Signature, make_signature
+from trubleu.mining.search import find, folded, word_frequencies
+from trubleu.mining.shard import FIELDS
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.index_builder import Corpus
-    from trubleu.mining.search import FoundTriple
+    from trubleu.mining.search import FoundTriple, Ranking
     from trubleu.mining.shard import Field
+    from trubleu.signature import Signature
 
 
 Contributions: TypeAlias = "tuple[tuple[str, float], ...]"
@@ -81,7 +83,7 @@ class Explainer:
             "message": index.message_words / len(index),
             "response": index.response_words / len(index),
         }
-        self._query: dict[Field, tuple[str, dict[str, tuple[int, float]]]] = {}
+        self._weights = lru_cache(maxsize=len(FIELDS))(self._weights_of)  # those of the last query
 
     def words(self, message: str, response: str | None, found_message: str, found_response: str) -> MatchedWords:
         """Return the contribution of each word to a candidate's scores.
@@ -115,16 +117,11 @@ class Explainer:
         }
         return tuple(sorted(((word, each) for word, each in found.items() if each > 0), key=lambda one: -one[1]))
 
-    def _weights(self, field: Field, query: str) -> dict[str, tuple[int, float]]:
-        """Return the count and idf of each word of a query; cached for the last query."""
-        kept = self._query.get(field)
-        if kept is not None and kept[0] == query:
-            return kept[1]
+    def _weights_of(self, field: Field, query: str) -> dict[str, tuple[int, float]]:
+        """Return the count and idf of each word of a query."""
         counts = self._counts(query)
         idf = self._bm25.idf(self._frequencies(field, list(counts)), len(self._index)).tolist()
-        weights = {word: (times, each) for (word, times), each in zip(counts.items(), idf, strict=True)}
-        self._query[field] = query, weights
-        return weights
+        return {word: (times, each) for (word, times), each in zip(counts.items(), idf, strict=True)}
 
     def _frequencies(self, field: Field, words: list[str]) -> NDArray[np.int64]:
         """Return the document frequency of each word in the messages or responses of the whole corpus."""
@@ -174,8 +171,10 @@ def _record(found: SeedCandidates, signature: str) -> dict[str, Any]:
             "source": each.source,
             "source_message": each.source_message,
             "rank": each.rank,
-            "scores": _scores(each),
+            "scores": None,
         }
+        if each.score is not None:
+            item["scores"] = {"score": each.score, "message": each.message_score, "response": each.response_score}
         if each.words is not None:
             item["words"] = {"message": dict(each.words.message), "response": dict(each.words.response)}
         items.append(item)
@@ -188,12 +187,6 @@ def _record(found: SeedCandidates, signature: str) -> dict[str, Any]:
         "wanted": found.wanted,
         "signature": signature,
     }
-
-
-def _scores(candidate: Candidate) -> dict[str, float | None] | None:
-    if candidate.score is None:
-        return None
-    return {"score": candidate.score, "message": candidate.message_score, "response": candidate.response_score}
 
 
 def seed_source(seeds: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:
@@ -215,7 +208,7 @@ def seed_triples(source: TripleSource) -> list[Triple]:
         If there are none, a field is missing or wrong, or two have the same id.
     """
     triples = distinct_triples(source, noun="seed")
-    warn_of_skipped(source, stacklevel=4)  # the caller of `Index.candidates`
+    warn_of_skipped(source, stacklevel=5)  # the caller of `Index.candidates`
     if not triples:
         where = ", ".join(source.files) or "the list"
         raise DataError(f"there are no seeds in {where}; give at least one triple")
@@ -369,35 +362,6 @@ class Candidates(Sequence[SeedCandidates]):
             stream.writelines(json_line(_record(each, signature)) + "\n" for each in self)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Validated ranking options: how many candidates to keep, α, ε and the BM25 variant."""
-
-    top: int
-    alpha: float
-    epsilon: float
-    bm25: Bm25
-
-    def __post_init__(self) -> None:
-        check_ranges(self.top, self.alpha, self.epsilon)
-        if self.alpha == 0 and self.epsilon == 0:
-            raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
-
-    def signature(self, index: Index, **pairs: object) -> Signature:
-        """Return the signature of candidates from an index."""
-        made = make_signature(
-            "mine",
-            alpha=float(self.alpha),
-            epsilon=float(self.epsilon),
-            bm25=self.bm25.variant,
-            k1=float(self.bm25.k1),
-            b=float(self.bm25.b),
-            top=self.top,
-            **pairs,
-        )
-        return Signature(made.metric, made.pairs + index.signature)
-
-
 def mined_candidates(
     found: Sequence[FoundTriple], message: str, response: str | None, explainer: Explainer | None
 ) -> tuple[Candidate, ...]:
@@ -442,6 +406,26 @@ def with_additions(
     return tuple(found)
 
 
+def mine(
+    index: Index, source: TripleSource, ranking: Ranking, *, random: int, seed: int, explain: bool, **where: Any
+) -> Candidates:
+    """Mine candidates for all seeds; see `Index.candidates`, and `find` for ``where``."""
+    for name, value in (("random", random), ("seed", seed)):
+        if type(value) is not int or value < 0:
+            raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
+    triples = seed_triples(source)
+    messages, responses = [each.message for each in triples], [each.response for each in triples]
+    found, frequencies = find(index, messages, responses, ranking, **where)
+    explainer = Explainer(index, ranking.bm25, frequencies) if explain else None
+    made = []
+    for position, (triple, triples_found) in enumerate(zip(triples, found, strict=True)):
+        mined = mined_candidates(triples_found, triple.message, triple.response, explainer)
+        candidates = with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
+        made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
+    warn_of_few(index, made, ranking, random, frequencies)
+    return Candidates(tuple(made), ranking.signature(index, random=random or None, seed=seed if random else None))
+
+
 def warn_of_few(
     index: Index,
     made: Sequence[SeedCandidates],
@@ -459,12 +443,12 @@ def warn_of_few(
             f"no word of the message is in the index, so nothing was mined for {counted(len(unknown), 'seed')}: "
             + some(each.id for each in unknown),
             TrubleuWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if few := sum(each.mined < each.wanted for each in made):
         what = f"seeds with fewer than {ranking.top} mined candidates, which their records say (mined, wanted)"
-        warnings.warn(CountedWarning(what, few), stacklevel=3)
+        warnings.warn(CountedWarning(what, few), stacklevel=4)
     if short := sum(sum(one.origin == "random" for one in each.candidates) < random for each in made):
         few_others = f", or so few that {MOST_MISSES:,} draws in a row met none" if len(index) > MOST_MISSES else ""
         what = f"seeds with fewer than {random} random responses, as the index has no others{few_others}"
-        warnings.warn(CountedWarning(what, short), stacklevel=3)
+        warnings.warn(CountedWarning(what, short), stacklevel=4)

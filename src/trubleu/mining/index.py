@@ -7,38 +7,22 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import UsageError, counted
-from trubleu.execution.cache import Cache
-from trubleu.execution.local import InThisProcess
 from trubleu.files.paths import is_remote
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.candidates import (
-    ALPHA,
-    EPSILON,
-    TOP,
-    Candidates,
-    Explainer,
-    Ranking,
-    SeedCandidates,
-    mined_candidates,
-    seed_source,
-    seed_triples,
-    warn_of_few,
-    with_additions,
-)
-from trubleu.mining.index_builder import Reading, check_there, write_index
+from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Candidates, Explainer, mine, mined_candidates, seed_source
+from trubleu.mining.index_builder import check_there, write_index
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
-from trubleu.mining.search import ShardsOnDemand, Where, find
+from trubleu.mining.search import Ranking, ShardsOnDemand, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.files.paths import PathLike
     from trubleu.mining.candidates import Candidate
     from trubleu.mining.index_builder import Corpus
@@ -149,9 +133,9 @@ class Index:
             If the tokenizer does not split the script of many messages, such as Chinese.
         """
         options = checked_options(tokenize, lowercase, stop_words, shard_triples)
-        folder = _folder(path)
-        write_index(folder, corpus, _reading(columns, skip_bad, resume, cache, engine, progress), options)
-        return cls.open(folder)
+        how: Any = {"columns": columns, "skip_bad": skip_bad, "resume": resume}
+        write_index(_folder(path), corpus, options, cache=cache, engine=engine, progress=progress, **how)
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: PathLike) -> Index:
@@ -208,7 +192,8 @@ class Index:
         CountedWarning
             If rows were left out.
         """
-        write_index(self.place, corpus, _reading(columns, skip_bad, resume, cache, engine, progress))
+        how: Any = {"columns": columns, "skip_bad": skip_bad, "resume": resume}
+        write_index(self.place, corpus, cache=cache, engine=engine, progress=progress, **how)
         return Index.open(self.place)
 
     def __len__(self) -> int:
@@ -386,21 +371,9 @@ class Index:
         [('seed', 'it was fun'), ('mined', 'what fun'), ('mined', 'we won the cup'), ('parrot', 'how was the party')]
         """
         ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
+        where: Any = {"engine": engine, "keep": keep, "cache": cache, "threads": threads, "progress": progress}
         source = seed_source(seeds, columns=columns, skip_bad=skip_bad)
-        for name, value in (("random", random), ("seed", seed)):
-            if type(value) is not int or value < 0:
-                raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
-        triples = seed_triples(source)
-        messages, responses = [each.message for each in triples], [each.response for each in triples]
-        found = find(self, messages, responses, ranking, Where(engine, keep, cache, threads, progress))
-        explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None
-        made = []
-        for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):
-            mined = mined_candidates(triples_found, triple.message, triple.response, explainer)
-            candidates = with_additions(self, triple, mined, random, np.random.default_rng([seed, position]))
-            made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
-        warn_of_few(self, made, ranking, random, found.frequencies)
-        return Candidates(tuple(made), ranking.signature(self, random=random or None, seed=seed if random else None))
+        return mine(self, source, ranking, random=random, seed=seed, explain=explain, **where)
 
     def search(
         self,
@@ -449,22 +422,9 @@ class Index:
         if response is None:
             # With α = 0 and ε = 1 the second factor is 1, so the score is that of the message alone.
             ranking = Ranking(top, 0.0, 1.0, ranking.bm25)
-        found = find(self, [message], [response], ranking, Where(threads=threads))
-        explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None
-        return mined_candidates(found.triples[0], message, response, explainer)
-
-
-def _reading(
-    columns: str | Sequence[str] | None,
-    skip_bad: bool,
-    resume: bool,
-    cache: Cache | None,
-    engine: Engine | None,
-    progress: Progress | None,
-) -> Reading:
-    given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    engine, cache = engine or InThisProcess(), cache or Cache()
-    return Reading(columns=given, skip_bad=skip_bad, resume=resume, engine=engine, progress=progress, cache=cache)
+        (found,), frequencies = find(self, [message], [response], ranking, threads=threads)
+        explainer = Explainer(self, ranking.bm25, frequencies) if explain else None
+        return mined_candidates(found, message, response, explainer)
 
 
 def _folder(path: PathLike) -> str:

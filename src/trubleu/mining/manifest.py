@@ -21,7 +21,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, some
 from trubleu.execution.serialization import typed
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import iterate_lines
-from trubleu.files.paths import is_remote, joined, name_of, read_whole
+from trubleu.files.paths import is_remote, joined, name_of, open_binary, read_whole
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.shard import MOST_TRIPLES, ShardInfo
 from trubleu.native import kernels
@@ -140,15 +140,13 @@ def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *
     return f"shard-{part:05}-{number:02}-{hashlib.blake2b(held, digest_size=6).hexdigest()}.tbx"
 
 
-def part_number(name: str) -> int:
-    """Return the number of the part of the corpus that a shard was built from.
+_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which holds the checksums of all arrays
 
-    Examples
-    --------
-    >>> part_number("shard-00003-00-0123456789ab.tbx"), part_number("shard-00007.tbx")
-    (3, 7)
-    """
-    return int(name.removesuffix(".tbx").split("-")[1])
+
+def _header_checksum(path: PathLike) -> str:
+    """Return the checksum of a shard's header, by which the manifest identifies the file; empty if it has none."""
+    with open_binary(path) as stream:
+        return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +176,34 @@ class ListedShard:
         named = SHARD_NAME.fullmatch(self.file) and re.fullmatch("[0-9a-f]{16}", self.checksum)
         if not named or self.info.triples < 1:
             raise ValueError(self.file)
+
+    @classmethod
+    def of(cls, folder: PathLike, file: str, info: ShardInfo) -> Self:
+        """Return how the manifest lists a shard that was written."""
+        return cls(file=file, checksum=_header_checksum(joined(folder, file)), **asdict(info))
+
+    def check(self, folder: PathLike, remedy: str) -> None:
+        """Raise an error for a file that is not this shard.
+
+        Raises
+        ------
+        DataError
+            If it is missing, or another one.
+        """
+        file = joined(folder, self.file)
+        try:
+            same = _header_checksum(file) == self.checksum
+        except FileNotFoundError:
+            raise DataError(f"{file} is missing; {remedy}") from None
+        except OSError as error:
+            raise DataError(f"{file} cannot be read: {error.strerror or error}; {remedy}") from error
+        if not same:
+            raise DataError(f"{file} is not the shard that was written there; {remedy}")
+
+    @property
+    def part(self) -> int:
+        """Number of the part of the corpus that it was built from."""
+        return int(self.file.removesuffix(".tbx").split("-")[1])
 
     @property
     def info(self) -> ShardInfo:
@@ -224,12 +250,6 @@ class IndexOptions:
     lowercase: bool
     stop_words: tuple[str, ...]
     shard_triples: int
-
-    @property
-    def outdated(self) -> str:
-        """The tokenizer's current identity if it has changed since; empty if not."""
-        now = tokenizer(self.tokenize).name if self.tokenize in OWN else self.tokenizer
-        return "" if now == self.tokenizer else now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,10 +312,11 @@ class Manifest:
             raise altered(path, "it has fields that cannot be") from None
         if not manifest.shards or len({shard.file for shard in manifest.shards}) != len(manifest.shards):
             raise altered(path, "its list of shards cannot be")
-        if now := manifest.options.outdated:
+        name, made_with = manifest.options.tokenize, manifest.options.tokenizer
+        if name in OWN and (now := tokenizer(name).name) != made_with:
             raise DataError(
-                f"{os.fspath(path)} was made with the tokenizer {manifest.options.tokenizer}, which is {now} now and "
-                f"makes other tokens; {REMEDY}"
+                f"{os.fspath(path)} was made with the tokenizer {made_with}, which is {now} now and makes other "
+                f"tokens; {REMEDY}"
             )
         return manifest
 

@@ -12,38 +12,37 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from heapq import merge
-from itertools import groupby, islice, pairwise
+from itertools import accumulate, groupby, islice, pairwise
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
-from trubleu.execution.local import InThisProcess
 from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
+from trubleu.mining.bm25 import Bm25, check_number
 from trubleu.mining.manifest import REMEDY
-from trubleu.mining.shard import MOST_TRIPLES, Shard
-from trubleu.mining.shard_builder import check_listed
+from trubleu.mining.shard import FIELDS, MOST_TRIPLES, Shard
 from trubleu.native import kernels, resolve_threads
+from trubleu.signature import make_signature
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
-    from trubleu.mining.bm25 import Bm25
-    from trubleu.mining.candidates import Ranking
     from trubleu.mining.index import Index
     from trubleu.mining.manifest import ListedShard
-    from trubleu.mining.shard import Field, ShardInfo
+    from trubleu.mining.shard import ShardInfo
     from trubleu.progress import Progress
+    from trubleu.signature import Signature
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
 
@@ -67,8 +66,8 @@ def open_shard(folder: PathLike, listed: ListedShard) -> Shard:
     """
     path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {REMEDY}"
     # Opening comes first if the file exists, because it gives the best message for a damaged file.
-    shard = Shard.open(path) if paths.exists(path) else None
-    check_listed(folder, listed, remedy)
+    shard = Shard(path) if paths.exists(path) else None
+    listed.check(folder, remedy)
     if shard is None or shard.info != listed.info:
         raise DataError(f"{path} is not the shard that was written there; {remedy}")
     return shard
@@ -124,7 +123,7 @@ class OpenShards:
         self._folder = folder
         self._shards: dict[str, Shard] = {}
 
-    def take(self, listed: Sequence[ListedShard]) -> list[Shard]:
+    def __call__(self, listed: Sequence[ListedShard]) -> list[Shard]:
         """Return shards, reusing those that are already open."""
         before, self._shards = self._shards, {}
         for each in listed:
@@ -152,31 +151,37 @@ class FoundTriple(NamedTuple):
         return -self.score, self.row
 
 
-class FoundHits(NamedTuple):
-    """Hits with the id, message and response of each."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Triples found, by query, best first.
 
-    hits: Hits
+    Attributes
+    ----------
+    query
+        Which query each is for; queries without a hit are not there.
+    row
+        Which triple, counted over the whole index.
+    score
+        message_score · (α · response_score + (1 − α) · ε)
+    message_score, response_score
+        BM25 of the message and of the response.
+    texts
+        The id, message and response of each.
+    """
+
+    query: NDArray[np.int64]
+    row: NDArray[np.int64]
+    score: NDArray[np.float64]
+    message_score: NDArray[np.float64]
+    response_score: NDArray[np.float64]
     texts: list[tuple[str, str, str]]
 
     def by_query(self) -> Iterator[tuple[int, list[FoundTriple]]]:
         """Yield each query that has hits, with its hits, best first."""
-        hits = self.hits
-        columns = (hits.query, hits.row, hits.score, hits.message_score, hits.response_score)
+        columns = (self.query, self.row, self.score, self.message_score, self.response_score)
         rows = zip(*(column.tolist() for column in columns), self.texts, strict=True)
         for query, its in groupby(rows, key=itemgetter(0)):
             yield query, [FoundTriple(*numbers, *texts) for _, *numbers, texts in its]
-
-
-def with_texts(hits: Hits, shards: Sequence[Shard], first_row: int = 0) -> FoundHits:
-    """Look up the texts of hits in these shards."""
-    begins = np.cumsum([first_row, *(shard.triples for shard in shards)])
-    numbers = np.searchsorted(begins, hits.row, side="right") - 1
-    texts = [("", "", "")] * len(hits.row)
-    for number in np.unique(numbers).tolist():
-        places = np.flatnonzero(numbers == number)
-        for place, each in zip(places.tolist(), shards[number].texts(hits.row[places] - begins[number]), strict=True):
-            texts[place] = each
-    return FoundHits(hits, texts)
 
 
 class Best:
@@ -188,32 +193,33 @@ class Best:
         How many queries there are.
     top
         How many triples to keep for each.
+
+    Attributes
+    ----------
+    triples
+        The best triples of each query.
     """
 
     def __init__(self, queries: int, top: int) -> None:
         self._top = top
-        self._kept: list[list[FoundTriple]] = [[] for _ in range(queries)]
+        self.triples: list[list[FoundTriple]] = [[] for _ in range(queries)]
 
-    def add(self, found: FoundHits, first: int = 0) -> None:
-        """Merge the results of a part of the index; its queries are numbered from ``first``."""
-        for query, triples in found.by_query():
-            kept = self._kept[first + query]
+    def add(self, hits: Hits, first: int = 0) -> None:
+        """Merge the hits in a part of the index; its queries are numbered from ``first``."""
+        for query, triples in hits.by_query():
+            kept = self.triples[first + query]
             if len(kept) == self._top and triples[0].order > kept[-1].order:
                 continue
             if kept:
                 both = merge(kept, triples, key=attrgetter("order"))
                 triples = list(islice(_distinct(both), self._top))
-            self._kept[first + query] = triples
+            self.triples[first + query] = triples
 
     def floors(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the score that a triple must exceed to enter the top k of each query; 0 while there are fewer."""
         return np.array(
-            [kept[-1].score if len(kept) == self._top else 0.0 for kept in self._kept[first:last]], np.float64
+            [kept[-1].score if len(kept) == self._top else 0.0 for kept in self.triples[first:last]], np.float64
         )
-
-    def found(self) -> list[list[FoundTriple]]:
-        """Return the best triples of each query."""
-        return self._kept
 
 
 def _distinct(triples: Iterable[FoundTriple]) -> Iterator[FoundTriple]:
@@ -223,9 +229,6 @@ def _distinct(triples: Iterable[FoundTriple]) -> Iterator[FoundTriple]:
         if (response := folded(triple.response)) not in seen:
             seen.add(response)
             yield triple
-
-
-FIELDS: Final[tuple[Field, Field]] = ("message", "response")
 
 
 class FieldWords(NamedTuple):
@@ -262,56 +265,29 @@ class Queries:
         return len(self.responses)
 
     @classmethod
-    def of_texts(
-        cls,
-        messages: Sequence[str],
-        responses: Sequence[str | None],
-        *,
-        tokenize: Spec | Tokenizer,
-        lowercase: bool,
-        stop_words: Iterable[str] = (),
-    ) -> Queries:
-        """Tokenize texts as the index does.
-
-        Raises
-        ------
-        UsageError
-            If there are not as many responses as messages.
-        """
-        if len(messages) != len(responses):
-            raise UsageError(
-                f"every query needs a message and a response, not {len(messages):,} and {len(responses):,} of them"
-            )
-        how = tokenizer(tokenize)
-        stopped = {word.lower() if lowercase else word for word in stop_words}
-        bags = [_bags(texts, how, lowercase, stopped) for texts in (messages, [text or "" for text in responses])]
+    def of_bags(cls, responses: Sequence[str | None], bags: Sequence[list[Counter[str]]]) -> Queries:
+        """Return the queries with these words in their messages and responses, as from `query_bags`."""
         places: dict[str, int] = {}
         for word in (word for field in bags for bag in field for word in bag):
             places.setdefault(word, len(places))
-        of_messages, of_responses = (_field_words(field, places) for field in bags)
+        of_messages, of_responses = (
+            FieldWords(
+                np.cumsum([0, *map(len, field)], dtype=np.uint64),
+                np.array([places[word] for bag in field for word in bag], np.uint32),
+                np.array([count for bag in field for count in bag.values()], np.float64),
+            )
+            for field in bags
+        )
         return cls(tuple(responses), tuple(places), (of_messages, of_responses))
 
-    def weighted(self, frequencies: NDArray[np.int64], documents: int, bm25: Bm25) -> Queries:
-        """Return the queries with idf weights; ``frequencies`` has a row of document frequencies per field."""
+    def weighted(self, known: Mapping[str, tuple[int, int]], documents: int, bm25: Bm25) -> Queries:
+        """Return the queries with idf weights, given in how many messages and responses each word is."""
+        frequencies = np.array([known[word] for word in self.words], np.int64).reshape(-1, len(FIELDS)).T
         of_messages, of_responses = (
             field._replace(weights=field.weights * bm25.idf(its, documents)[field.places])
             for field, its in zip(self.fields, frequencies, strict=True)
         )
         return replace(self, fields=(of_messages, of_responses))
-
-    def part(self, first: int, last: int) -> Queries:
-        """Return a range of the queries, with only their words."""
-        if (first, last) == (0, len(self)):
-            return self
-        cut = [_cut(field, first, last) for field in self.fields]
-        kept, places = np.unique(np.concatenate([field.places for field in cut]), return_inverse=True)
-        middle = len(cut[0].places)
-        of_messages, of_responses = (
-            field._replace(places=its.astype(np.uint32))
-            for field, its in zip(cut, (places[:middle], places[middle:]), strict=True)
-        )
-        words = tuple(self.words[place] for place in kept.tolist())
-        return Queries(self.responses[first:last], words, (of_messages, of_responses))
 
     def content(self) -> list[object]:
         """Return the content, for hashing."""
@@ -329,25 +305,22 @@ def word_frequencies(shards: Iterable[Shard], words: Sequence[str]) -> NDArray[n
     return total
 
 
-def _bags(texts: Sequence[str], how: Tokenizer, lowercase: bool, stopped: set[str]) -> list[Counter[str]]:
-    """Return the word counts of each text, in order of first occurrence."""
-    texts, name, lowercase = kernel_texts(texts, how, lowercase)  # the words that the kernel was given
-    lines = (kernels.tokens(text, name, lowercase) for text in texts)
-    return [Counter(word for word in line if word not in stopped) if stopped else Counter(line) for line in lines]
-
-
-def _field_words(bags: list[Counter[str]], places: dict[str, int]) -> FieldWords:
-    return FieldWords(
-        np.cumsum([0, *map(len, bags)], dtype=np.uint64),
-        np.array([places[word] for bag in bags for word in bag], np.uint32),
-        np.array([count for bag in bags for count in bag.values()], np.float64),
-    )
-
-
-def _cut(field: FieldWords, first: int, last: int) -> FieldWords:
-    begins = field.begins[first : last + 1]
-    inside: Any = slice(int(begins[0]), int(begins[-1]))
-    return FieldWords(begins - begins[0], field.places[inside], field.weights[inside])
+def query_bags(
+    messages: Sequence[str],
+    responses: Sequence[str | None],
+    *,
+    tokenize: Spec | Tokenizer,
+    lowercase: bool,
+    stop_words: Iterable[str] = (),
+) -> list[list[Counter[str]]]:
+    """Return the word counts of each message and of each response, in order of first occurrence, as in the index."""
+    how, found = tokenizer(tokenize), []
+    stopped = {word.lower() if lowercase else word for word in stop_words}
+    for texts in (messages, [text or "" for text in responses]):
+        given = kernel_texts(texts, how, lowercase)  # the words that the kernel was given
+        lines = (kernels.tokens(text, *given[1:]) for text in given[0])
+        found.append([Counter(word for word in line if word not in stopped) for line in lines])
+    return found
 
 
 LARGEST_EPSILON: Final = 1e6
@@ -355,36 +328,6 @@ LARGEST_EPSILON: Final = 1e6
 
 _QUERIES: Final = 256  # queries per batch; Ctrl-C and progress are handled in between
 _WORTH_THREADS: Final = 100_000  # queries times triples from which threads pay off
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
-    """Rows found, by query, best first.
-
-    Attributes
-    ----------
-    query
-        Which query each is for; queries without a hit are not there.
-    row
-        Which triple, counted over the whole index.
-    score
-        message_score · (α · response_score + (1 − α) · ε)
-    message_score, response_score
-        BM25 of the message and of the response.
-    """
-
-    query: NDArray[np.int64]
-    row: NDArray[np.int64]
-    score: NDArray[np.float64]
-    message_score: NDArray[np.float64]
-    response_score: NDArray[np.float64]
-
-
-class Searched(NamedTuple):
-    """Search results, with the document frequencies of each query word in messages and responses."""
-
-    hits: Hits
-    frequencies: dict[str, tuple[int, int]]
 
 
 def folded(text: str) -> str:
@@ -398,22 +341,72 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def search(
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How triples are scored, and how many are kept.
+
+    Attributes
+    ----------
+    top
+        How many triples to find for each query.
+    alpha, epsilon
+        The score is message · (α · response + (1 − α) · ε).
+    bm25
+        The variant of BM25; document frequencies and mean lengths are those of the whole index.
+
+    Raises
+    ------
+    UsageError
+        If an option is out of its range.
+    """
+
+    top: int
+    alpha: float
+    epsilon: float
+    bm25: Bm25
+
+    def __post_init__(self) -> None:
+        if type(self.top) is not int or self.top < 1:
+            raise UsageError(f"top must be a whole number from 1 on, not {self.top!r}")
+        check_number("alpha", self.alpha, 1.0)
+        check_number("epsilon", self.epsilon, LARGEST_EPSILON)
+        if self.alpha == 0 and self.epsilon == 0:
+            raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
+
+    def numbers(self, infos: Iterable[ShardInfo]) -> tuple[float, ...]:
+        """Return k1, b, the scale, the mean lengths of messages and responses in all shards, α and (1 − α) · ε."""
+        counts = [(info.triples, info.message_words, info.response_words) for info in infos]
+        triples, message_words, response_words = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
+        means = (message_words / triples, response_words / triples) if triples else (0.0, 0.0)
+        return self.bm25.k1, self.bm25.b, self.bm25.scale, *means, self.alpha, (1.0 - self.alpha) * self.epsilon
+
+    def signature(self, index: Index, **pairs: object) -> Signature:
+        """Return the signature of candidates from an index."""
+        return make_signature(
+            "mine",
+            alpha=float(self.alpha),
+            epsilon=float(self.epsilon),
+            bm25=self.bm25.variant,
+            k1=float(self.bm25.k1),
+            b=float(self.bm25.b),
+            top=self.top,
+            **pairs,
+            **dict(index.signature),
+        )
+
+
+def search_shards(
     shards: Sequence[Shard],
-    messages: Sequence[str],
-    responses: Sequence[str | None],
-    *,
-    tokenize: Spec | Tokenizer,
-    lowercase: bool,
-    bm25: Bm25,
-    alpha: float,
-    epsilon: float,
+    queries: Queries,
+    numbers: tuple[float, ...],
     top: int,
-    stop_words: Iterable[str] = (),
+    *,
+    first_row: int = 0,
+    floors: NDArray[np.float64] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Searched:
-    """Find the triples that best match messages and responses.
+) -> Hits:
+    """Find the best triples of consecutive shards; the scores found in one shard prune the next.
 
     Skips responses that equal the query's, or a better triple's, ignoring case and white space. Only scores above 0
     count. Ties are broken by the order of the corpus.
@@ -421,135 +414,55 @@ def search(
     Parameters
     ----------
     shards
-        The index, in order.
-    messages, responses
-        One of each for every query; no response scores as an empty one does, and leaves no response out.
-    tokenize, lowercase, stop_words
-        How the texts of the index became words.
-    bm25
-        The variant of BM25; document frequencies and mean lengths are those of all shards together.
-    alpha, epsilon
-        The score is message · (α · response + (1 − α) · ε).
+        Some shards of an index.
+    queries
+        With the weights that the words have in the whole index.
+    numbers
+        How triples are scored, from `Ranking.numbers`.
     top
         How many triples to find for each query.
+    first_row
+        How many triples the index has before these shards.
+    floors
+        For each query a score: triples that score less are left out. None leaves none out.
     threads
         How many threads; all cores by default. It changes nothing but the time.
     progress
         Told how many more queries were searched for, once for each shard.
 
-    Returns
-    -------
-    Searched
-        The same bits wherever shards were cut.
-
     Raises
     ------
-    UsageError
-        If an option is out of its range.
     DataError
         If a shard was altered or damaged.
     """
-    check_ranges(top, alpha, epsilon)
-    queries = Queries.of_texts(messages, responses, tokenize=tokenize, lowercase=lowercase, stop_words=stop_words)
-    documents = sum(shard.triples for shard in shards)
-    frequencies = word_frequencies(shards, queries.words)
-    queries = queries.weighted(frequencies, documents, bm25)
-    scoring = Scoring.of_corpus((shard.info for shard in shards), bm25, alpha=alpha, epsilon=epsilon, top=top)
-    several = len(shards) > 1  # free memory for the next one
-    hits = search_shards(shards, queries, scoring, threads=threads, progress=progress, release=several)
-    return Searched(hits, by_word(queries, frequencies))
-
-
-def by_word(queries: Queries, frequencies: NDArray[np.int64]) -> dict[str, tuple[int, int]]:
-    """Return the document frequencies in messages and responses by word."""
-    return dict(zip(queries.words, zip(*frequencies.tolist(), strict=True), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """Scoring parameters, corpus statistics, and the number of rows to keep.
-
-    Attributes
-    ----------
-    numbers
-        k1, b, the scale, the mean lengths of messages and responses, α and (1 − α) · ε.
-    top
-        How many rows are kept for each query.
-    """
-
-    numbers: tuple[float, ...]
-    top: int
-
-    @classmethod
-    def of_corpus(cls, infos: Iterable[ShardInfo], bm25: Bm25, *, alpha: float, epsilon: float, top: int) -> Scoring:
-        """Combine the options with the mean lengths over all shards."""
-        counts = [(info.triples, info.message_words, info.response_words) for info in infos]
-        triples, message_words, response_words = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
-        means = (message_words / triples, response_words / triples) if triples else (0.0, 0.0)
-        return cls((bm25.k1, bm25.b, bm25.scale, *means, alpha, (1.0 - alpha) * epsilon), top)
-
-
-def search_shards(
-    shards: Sequence[Shard],
-    queries: Queries,
-    scoring: Scoring,
-    *,
-    first_row: int = 0,
-    floors: NDArray[np.float64] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    release: bool = False,
-) -> Hits:
-    """Find the best rows of consecutive shards; the scores found in one shard prune the next.
-
-    Parameters
-    ----------
-    shards
-        Some shards of an index.
-    queries
-        With the weights that the words have in the whole index.
-    scoring
-        How rows are scored.
-    first_row
-        How many triples the index has before these shards.
-    floors
-        For each query a score: rows that score less are left out. None leaves none out.
-    threads, progress
-        As for `search`.
-    release
-        Whether to give a shard's memory back as soon as it was searched.
-    """
-    threads = resolve_threads(threads, sum(shard.triples for shard in shards) * len(queries), _WORTH_THREADS)
-    kernel = kernels.MineSearch(queries.responses, np.array(scoring.numbers, np.float64), scoring.top)
+    several = len(shards) > 1
+    begins = np.cumsum([first_row, *(shard.triples for shard in shards)])
+    threads = resolve_threads(threads, int(begins[-1] - first_row) * len(queries), _WORTH_THREADS)
+    kernel = kernels.MineSearch(queries.responses, np.array(numbers, np.float64), top)
     for position, field in enumerate(queries.fields):
         kernel.set_words(position, *field)
     if floors is not None:
         kernel.set_floors(floors)
-    for shard in shards:
-        numbers = shard.numbers(queries.words)
+    for shard, row in zip(shards, begins.tolist(), strict=False):
+        words = shard.numbers(queries.words)
         for first in range(0, len(queries), _QUERIES):
             last = min(first + _QUERIES, len(queries))
-            shard.sound(partial(kernel.run, shard.kernel(), numbers, first_row, first, last, threads))
+            shard.sound(partial(kernel.run, shard.kernel(), words, row, first, last, threads))
             if progress:
                 progress(last - first)
-        first_row += shard.triples
-        if release:  # free memory for the next one
+        if several:  # free memory for the next one
             shard.release()
-    return Hits(*kernel.hits())
-
-
-def check_ranges(top: int, alpha: float, epsilon: float) -> None:
-    """Raise an error for search options out of range."""
-    if type(top) is not int or top < 1:
-        raise UsageError(f"top must be a whole number from 1 on, not {top!r}")
-    if not _is_number(alpha) or not 0 <= alpha <= 1:
-        raise UsageError(f"alpha must be a number from 0 to 1, not {alpha!r}")
-    if not _is_number(epsilon) or not 0 <= epsilon <= LARGEST_EPSILON:
-        raise UsageError(f"epsilon must be a number from 0 to {LARGEST_EPSILON:,.0f}, not {epsilon!r}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    columns = kernel.hits()
+    rows = columns[1]
+    numbers_of_shards = np.searchsorted(begins, rows, side="right") - 1
+    texts = [("", "", "")] * len(rows)
+    for number in np.unique(numbers_of_shards).tolist():
+        places = np.flatnonzero(numbers_of_shards == number)
+        for place, each in zip(places.tolist(), shards[number].texts(rows[places] - begins[number]), strict=True):
+            texts[place] = each
+        if several:
+            shards[number].release()
+    return Hits(*columns, texts)
 
 
 SEEDS_AT_ONCE: Final = 65_536
@@ -574,23 +487,6 @@ MOST_SEEDS: Final = 8_192
 """Maximum seeds per part, which bounds the size of its result."""
 
 
-class Found(NamedTuple):
-    """The best triples of each query, and the document frequencies of all query words."""
-
-    triples: list[list[FoundTriple]]
-    frequencies: dict[str, tuple[int, int]]
-
-
-class Where(NamedTuple):
-    """Where a search runs: the engine (None: in this process) and the folder for cached results."""
-
-    engine: Engine | None = None
-    keep: PathLike | None = None
-    cache: Cache | None = None
-    threads: int | None = None
-    progress: Progress | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class SearchPart:
     """A group of consecutive shards, and a range of the seeds.
@@ -611,7 +507,7 @@ class SearchPart:
 
     index: str
     shards: tuple[ListedShard, ...]
-    row: int
+    row: int = 0
     chunk: int = 0
     seeds: tuple[int, int] = (0, 0)
 
@@ -627,14 +523,18 @@ class SearchPart:
         return (self.seeds[1] - self.seeds[0]) * len(self.shards)
 
 
+Opened: TypeAlias = "Callable[[Sequence[ListedShard]], Sequence[Shard]]"
+"""Opens shards; the state of a worker."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Count:
     """Counts document frequencies in a group."""
 
     words: tuple[str, ...]
 
-    def __call__(self, part: SearchPart, opened: OpenShards) -> NDArray[np.int64]:
-        return word_frequencies(opened.take(part.shards), self.words)
+    def __call__(self, part: SearchPart, opened: Opened) -> NDArray[np.int64]:
+        return word_frequencies(opened(part.shards), self.words)
 
     def content(self, part: SearchPart) -> list[object]:
         return ["frequencies", [shard.checksum for shard in part.shards], self.words]
@@ -644,21 +544,22 @@ class _Count:
 class _Search:
     """Searches a group for a chunk of the seeds."""
 
-    scoring: Scoring
+    numbers: tuple[float, ...]
+    top: int
     chunks: tuple[Queries, ...]
     floors: tuple[NDArray[np.float64], ...]
     threads: int | None
+    progress: Progress | None = None
 
-    def __call__(self, part: SearchPart, opened: OpenShards) -> FoundHits:
-        shards = opened.take(part.shards)
-        queries, floors = self.chunks[part.chunk], self.floors[part.chunk]
-        hits = search_shards(shards, queries, self.scoring, first_row=part.row, floors=floors, threads=self.threads)
-        return with_texts(hits, shards, part.row)
+    def __call__(self, part: SearchPart, opened: Opened) -> Hits:
+        how: Any = {"first_row": part.row, "floors": self.floors[part.chunk], "threads": self.threads}
+        queries, shards = self.chunks[part.chunk], opened(part.shards)
+        return search_shards(shards, queries, self.numbers, self.top, **how, progress=self.progress)
 
     def content(self, part: SearchPart) -> list[object]:
         checksums = [shard.checksum for shard in part.shards]
         queries = self.chunks[part.chunk].content()
-        return ["search", self.scoring, part.row, checksums, *queries, self.floors[part.chunk].tobytes()]
+        return ["search", self.numbers, self.top, part.row, checksums, *queries, self.floors[part.chunk].tobytes()]
 
 
 def find(
@@ -666,46 +567,84 @@ def find(
     messages: Sequence[str],
     responses: Sequence[str | None],
     ranking: Ranking,
-    where: Where,
-) -> Found:
-    """Find the triples of an index that best match messages and responses (see `trubleu.mining.search.search`).
+    *,
+    engine: Engine | None = None,
+    keep: PathLike | None = None,
+    cache: Cache | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[list[FoundTriple]], dict[str, tuple[int, int]]]:
+    """Find the triples of an index that best match messages and responses; see `search_shards`.
+
+    Parameters
+    ----------
+    index, messages, responses, ranking
+        What is searched, for what, and how triples are scored.
+    engine, keep, cache, threads, progress
+        As for `Index.candidates`.
+
+    Returns
+    -------
+    tuple of list and dict
+        The best triples of each query, and the document frequencies of all query words in messages and responses.
 
     Raises
     ------
     DataError
         If a shard is damaged, which is named: leaving it out would change the frequencies, and so every score.
     """
-    if where.keep is not None:
-        prepare_folder(where.keep)
-    if where.keep is not None and where.engine is None:
-        where = where._replace(engine=InThisProcess(where.threads))
+    listed, packing = index.manifest.shards, Packing((Hits,))
+    opened: Callable[[], Opened]
+    alone = engine is None and keep is None
+    if alone:  # one part, searched in the shards that the index has open
+        groups, opened = [SearchPart(index.place, listed)], lambda: lambda _shards: index.shards
+    else:
+        place = paths.absolute(index.place)
+        groups, opened = shard_groups(place, listed, GROUP_TRIPLES), partial(OpenShards, place)
+    if keep is not None:
+        prepare_folder(keep)
+    if engine is not None:
+        threads = engine.threads
+
+    def tell(part: SearchPart) -> None:
+        if progress is not None and not alone and part.searches:
+            progress(part.searches)
+
+    def mapped(work: _Count | _Search, parts: Sequence[SearchPart]) -> closing[Any]:
+        how: Any = {"content": work.content, "pack": packing.pack, "unpack": packing.unpack}
+        return closing((cache or Cache()).map(engine, work, parts, keep, state=opened, progress=tell, **how))
+
     top = min(ranking.top, len(index))  # no more can be found
-    bm25, alpha, epsilon = ranking.bm25, ranking.alpha, ranking.epsilon
-    infos = (shard.info for shard in index.manifest.shards)
-    scoring = Scoring.of_corpus(infos, bm25, alpha=alpha, epsilon=epsilon, top=top)
-    words: dict[str, Any] = {
-        "tokenize": index.tokenize, "lowercase": index.lowercase, "stop_words": index.stop_words,
-    }  # fmt: skip
-    found = Found([], {})
+    numbers = ranking.numbers(shard.info for shard in listed)
+    triples: list[list[FoundTriple]] = []
+    known: dict[str, tuple[int, int]] = {}
     for first in range(0, len(messages), SEEDS_AT_ONCE):
         texts = messages[first : first + SEEDS_AT_ONCE], responses[first : first + SEEDS_AT_ONCE]
-        best = Best(len(texts[0]), top)
-        if where.engine is None:
-            hits, known = search(
-                index.shards, *texts, **words, bm25=bm25, alpha=alpha, epsilon=epsilon, top=top, threads=where.threads,
-                progress=where.progress,
-            )  # fmt: skip
-            best.add(with_texts(hits, index.shards))
-        else:
-            queries = Queries.of_texts(*texts, **words)
-            groups = shard_groups(paths.absolute(index.place), index.manifest.shards, GROUP_TRIPLES)
-            frequencies = _counted(where.engine, where, groups, queries.words)
-            known = by_word(queries, frequencies)
-            queries = queries.weighted(frequencies, len(index), bm25)
-            _search_all(where.engine, where, groups, queries, scoring, best)
-        found.triples.extend(best.found())
-        found.frequencies.update(known)
-    return found
+        bags = query_bags(*texts, tokenize=index.tokenize, lowercase=index.lowercase, stop_words=index.stop_words)
+        queries = Queries.of_bags(texts[1], bags)
+        frequencies = np.zeros((len(FIELDS), len(queries.words)), np.int64)
+        with mapped(_Count(queries.words), groups) as results:
+            for _, counts in results:
+                frequencies += counts
+        known.update(zip(queries.words, zip(*frequencies.tolist(), strict=True), strict=True))
+        best, done = Best(len(queries), top), 0
+        while done < len(groups):
+            round_groups = groups[done : max(1, GROWTH * done)]
+            done += len(round_groups)
+            cuts = list(pairwise([0, len(queries)] if alone else seed_cuts(len(queries), len(round_groups))))
+            unweighted = [
+                Queries.of_bags(texts[1][start:end], [field[start:end] for field in bags]) for start, end in cuts
+            ]
+            chunks = tuple(each.weighted(known, len(index), ranking.bm25) for each in unweighted)
+            floors = tuple(best.floors(*cut) for cut in cuts)
+            search = _Search(numbers, top, chunks, floors, threads, progress if alone else None)
+            # All chunks of a group in sequence, so a worker can reuse its open shards.
+            parts = [replace(each, chunk=chunk, seeds=cut) for each in round_groups for chunk, cut in enumerate(cuts)]
+            with mapped(search, parts) as results:
+                for part, hits in results:
+                    best.add(hits, part.seeds[0])
+        triples += best.triples
+    return triples, known
 
 
 def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[SearchPart]:
@@ -718,64 +657,8 @@ def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[S
             size = 0
         groups[-1].append(shard)
         size += shard.triples
-    parts, row = [], 0
-    for group in groups:
-        parts.append(SearchPart(index, tuple(group), row))
-        row += sum(shard.triples for shard in group)
-    return parts
-
-
-_PACKING: Final = Packing((Hits, FoundHits))
-
-
-def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the document frequencies of each word in the messages and responses of the whole index."""
-    total = np.zeros((2, len(words)), np.int64)
-    with _mapped(engine, where, _Count(words), groups) as results:
-        for _, frequencies in results:
-            total += frequencies
-    return total
-
-
-def _mapped(
-    engine: Engine,
-    where: Where,
-    work: _Count | _Search,
-    parts: Sequence[SearchPart],
-    told: Callable[[SearchPart], object] | None = None,
-) -> closing[Any]:
-    """Map parts of the index and the seeds on an engine; results in the cache are not computed again."""
-    cache, state = where.cache or Cache(), partial(OpenShards, parts[0].index)
-    how: Any = {"content": work.content, "pack": _PACKING.pack, "unpack": _PACKING.unpack}
-    return closing(cache.map(engine, work, parts, where.keep, state=state, progress=told, **how))
-
-
-def _search_all(
-    engine: Engine, where: Where, groups: Sequence[SearchPart], queries: Queries, scoring: Scoring, best: Best
-) -> None:
-    """Search all groups in rounds, merging results."""
-
-    def tell(part: SearchPart) -> None:
-        if where.progress is not None:
-            where.progress(part.searches)
-
-    done = 0
-    while done < len(groups):
-        round_groups = groups[done : max(1, GROWTH * done)]
-        done += len(round_groups)
-        cuts = seed_cuts(len(queries), len(round_groups))
-        chunks = tuple(queries.part(first, last) for first, last in pairwise(cuts))
-        floors = tuple(best.floors(first, last) for first, last in pairwise(cuts))
-        search = _Search(scoring, chunks, floors, engine.threads)
-        # All chunks of a group in sequence, so a worker can reuse its open shards.
-        parts = [
-            SearchPart(group.index, group.shards, group.row, chunk, seeds)
-            for group in round_groups
-            for chunk, seeds in enumerate(pairwise(cuts))
-        ]
-        with _mapped(engine, where, search, parts, tell) as results:
-            for part, found in results:
-                best.add(found, part.seeds[0])
+    rows = accumulate((sum(shard.triples for shard in group) for group in groups), initial=0)
+    return [SearchPart(index, tuple(group), row) for group, row in zip(groups, rows, strict=False)]
 
 
 def seed_cuts(seeds: int, groups: int) -> list[int]:

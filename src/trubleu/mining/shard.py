@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 Field = Literal["message", "response"]
 """A searchable field of a triple."""
 
+FIELDS: Final[tuple[Field, Field]] = ("message", "response")
+"""All of them, as the kernel numbers them."""
+
 MOST_TRIPLES: Final = 1 << 20
 """Maximum number of triples in a shard."""
 
@@ -59,7 +62,6 @@ KIND: Final = Kind(
     remedy="index the corpus again with trubleu mine index",
 )
 
-_FIELDS: Final[dict[str, int]] = {"message": 0, "response": 1}
 _CONTENT_BASE: Final = 0x9E3779B97F4A7C15  # as in the kernel
 
 # Arrays of a file with their dtypes and lengths, as a multiple of the number of triples plus a constant.
@@ -158,11 +160,6 @@ class ShardWriter:
         return self._builder.rows
 
     @property
-    def room(self) -> int:
-        """How many more triples fit into this shard."""
-        return MOST_TRIPLES - self._builder.rows
-
-    @property
     def memory(self) -> int:
         """Bytes of memory for the triples, including what writing them needs."""
         return self._builder.memory
@@ -181,7 +178,7 @@ class ShardWriter:
         UsageError
             If the shard has no room for so many.
         """
-        if len(batch.ids) > self.room:
+        if self.triples + len(batch.ids) > MOST_TRIPLES:
             raise UsageError(f"a shard holds at most {MOST_TRIPLES:,} triples; write it, and continue with another")
         texts = tuple(batch.messages), tuple(batch.responses)
         messages, _, _ = kernel_texts(texts[0], self._tokenizer, self._lowercase)
@@ -199,7 +196,7 @@ class ShardWriter:
 
 
 class Shard:
-    """A shard in a file, opened by `Shard.open`.
+    """A shard in a file, of which only the header is read at first.
 
     An array's checksum is verified on first use. Files may be untrusted: nothing outside an array is ever read,
     whatever the file says.
@@ -210,44 +207,31 @@ class Shard:
         The file, as messages show it.
     info
         What the file says of itself.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is no shard, was made by another version, or is not whole.
     """
 
-    def __init__(self, file: ArrayFile, info: ShardInfo) -> None:
-        self._file = file
+    def __init__(self, path: PathLike) -> None:
+        self._file = file = ArrayFile(path, KIND)
         self._kernel: kernels.MineShard | None = None
         self._arrays: dict[str, NDArray[Any]] = {}
         self.name = file.name
         self.sound = file.sound
-        self.info = info
-
-    @classmethod
-    def open(cls, path: PathLike) -> Shard:
-        """Open a file, reading only its header.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, is no shard, was made by another version, or is not whole.
-        """
-        file = ArrayFile(path, KIND)
         try:
-            info: ShardInfo = typed(ShardInfo, {name: file.header[name] for name in ShardInfo.__slots__})
+            self.info: ShardInfo = typed(ShardInfo, {name: file.header[name] for name in ShardInfo.__slots__})
         except (KeyError, TypeError, ValueError):
             raise file.altered("its header lacks something") from None
         file.check_layout(
             {
-                name: ((dtype,), None if length is None else length[0] * info.triples + length[1])
+                name: ((dtype,), None if length is None else length[0] * self.triples + length[1])
                 for name, (dtype, length) in _LAYOUT.items()
             }
         )
-        if info.triples > MOST_TRIPLES or file.lengths["bags"] != info.message_words + info.response_words:
+        if self.triples > MOST_TRIPLES or file.lengths["bags"] != self.info.message_words + self.info.response_words:
             raise file.altered("its header does not fit its arrays")
-        return cls(file, info)
 
     @property
     def triples(self) -> int:
@@ -269,7 +253,7 @@ class Shard:
     def frequencies(self, field: Field, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the document frequency of each word; 0 for `UNKNOWN`."""
         kernel = self.kernel()
-        return self.sound(lambda: kernel.frequencies(_FIELDS[field], numbers))
+        return self.sound(lambda: kernel.frequencies(FIELDS.index(field), numbers))
 
     def triple(self, row: int) -> tuple[str, str, str]:
         """Return the id, message and response of a row."""

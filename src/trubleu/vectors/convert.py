@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from trubleu.errors import UsageError, nearest
+from trubleu.errors import UsageError
 from trubleu.files.compression import without_suffix
 from trubleu.files.paths import name_of
 from trubleu.files.writer import check_writable
 from trubleu.vectors.source import READY, MatrixSource
-from trubleu.vectors.store import PRECISIONS, SUFFIX, VectorStore, is_store
+from trubleu.vectors.store import SUFFIX, VectorStore, is_store, number_type
 from trubleu.vectors.word2vec import load_word2vec, write_word2vec
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from trubleu.files.paths import PathLike
     from trubleu.progress import Progress
     from trubleu.vectors.store import Precision
@@ -27,11 +25,7 @@ _SUFFIXES: Final = (SUFFIX, ".txt", ".vec", _BINARY)
 
 
 def convert_vectors(
-    source: PathLike,
-    target: PathLike,
-    *,
-    dtype: Precision = "float32",
-    progress: Progress | None = None,
+    source: PathLike, target: PathLike, *, dtype: Precision = "float32", progress: Progress | None = None
 ) -> None:
     """Convert vectors to another file format; at most their matrix is in memory.
 
@@ -62,31 +56,24 @@ def convert_vectors(
         )
     if suffix == SUFFIX and without_suffix(str(target)) != str(target):
         raise UsageError(f"a store is mapped into memory, so {target} cannot be compressed; leave the last ending out")
-    if dtype not in PRECISIONS:
-        raise UsageError(f"dtype={dtype} is not known; {nearest(dtype, PRECISIONS)}")
+    kind = number_type(dtype)
     check_writable(target)
     if str(source) == READY or Path(source).is_dir():
         raise UsageError(
             f"{source} has a vector for any n-gram and no list of them; convert a store or a word2vec file"
         )
+    store = VectorStore.open(source) if is_store(source) else None
     if suffix != SUFFIX:
-        listed = (
-            VectorStore.open(source) if is_store(source) else MatrixSource(*load_word2vec(source, progress=progress))
-        )
+        listed = store or MatrixSource(*load_word2vec(source, progress=progress))
         write_word2vec(target, listed, binary=suffix == _BINARY, progress=progress)
-    elif is_store(source):
-        store = VectorStore.open(source)
+    elif store is not None:
         how: dict[str, Any] = {"counts": store.counts, "orders": store.orders, "options": store.options}
-        VectorStore.write(target, store.ngrams(), _matrix(store, dtype), dtype=dtype, **how)
+        matrix = np.empty((len(store), store.dimensions), kind)
+        with np.errstate(over="ignore"):  # reported when it is written
+            for first, block in store.blocks():
+                matrix[first : first + len(block)] = block
+        VectorStore.write(target, store.ngrams(), matrix, dtype=dtype, **how)
     else:
         # Directly in the target precision: via 32 bits would take two to three times the memory of 16.
-        ngrams, matrix = load_word2vec(source, dtype=dtype, progress=progress)
-        VectorStore.write(target, ngrams, matrix, options={"converted_from": Path(name_of(source)).name}, dtype=dtype)
-
-
-def _matrix(store: VectorStore, dtype: Precision) -> NDArray[np.floating]:
-    matrix: NDArray[np.floating] = np.empty((len(store), store.dimensions), PRECISIONS[dtype])
-    with np.errstate(over="ignore"):  # reported when it is written
-        for first, block in store.blocks():
-            matrix[first : first + len(block)] = block
-    return matrix
+        ngrams, found = load_word2vec(source, dtype=dtype, progress=progress)
+        VectorStore.write(target, ngrams, found, options={"converted_from": Path(name_of(source)).name}, dtype=dtype)

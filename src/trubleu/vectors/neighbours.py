@@ -31,11 +31,7 @@ class Neighbour:
 
 
 def nearest(
-    source: VectorSource,
-    ngram: str,
-    *,
-    top: int = TOP,
-    among: Sequence[str] | None = None,
+    source: VectorSource, ngram: str, *, top: int = TOP, among: Sequence[str] | None = None
 ) -> tuple[Neighbour, ...]:
     """Return the n-grams with the largest cosines to another one, most similar first.
 

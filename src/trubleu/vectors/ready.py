@@ -75,18 +75,15 @@ class SubwordVectors:
     orders: tuple[int, ...] | None = None
 
     def __init__(
-        self,
-        tokenizer: bytes,
-        tensors: Mapping[str, NDArray[Any]],
-        *,
-        label: str,
-        where: str,
-        place: str | None = None,
+        self, tokenizer: bytes, tensors: Mapping[str, NDArray[Any]], *, label: str, where: str, place: str | None = None
     ) -> None:
         self._where = where
         self._place = place
         with self._readable():
-            self._tokenizer = _make_tokenizer(tokenizer)
+            package = needed("tokenizers", "ready vectors", _REQUIREMENT)
+            self._tokenizer = package.Tokenizer.from_str(tokenizer.decode())
+            self._tokenizer.no_padding()
+            self._tokenizer.no_truncation()
         self._matrix = _find_matrix(tensors, where)
         self._weights = _per_token(tensors, "weights", "fiu", where)
         self._mapping = _per_token(tensors, "mapping", "iu", where)
@@ -137,30 +134,23 @@ class SubwordVectors:
         if not holds.all():
             failing = np.add.reduceat(~holds[rows], np.cumsum(lengths) - lengths) > 0
             places = np.flatnonzero(failing)
-            found[places] = self._sums([ngrams[place] for place in places.tolist()])
+            found[places] = self.word_vectors([ngrams[place] for place in places.tolist()])
         return normalised(found)
 
     def word_sums(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
         """Return the sum of each word's token vectors, and for which words n-grams are sums over their words."""
         if not self._separates:
             return np.zeros((len(words), self.dimensions), np.float32), np.zeros(len(words), np.bool_)
-        entangled = self._entangled.search
-        joined = " ".join(words)
-        if joined.isprintable() and not entangled(joined):
-            return self._sums(words), np.ones(len(words), np.bool_)
-        holds = [word.isprintable() and not entangled(word) for word in words]
-        return self._sums(words), np.array(holds, np.bool_)
+        holds = [word.isprintable() and not self._entangled.search(word) for word in words]
+        return self.word_vectors(words), np.array(holds, np.bool_)
 
     def word_vectors(self, words: Sequence[str]) -> Matrix:
-        """Return the sum of the token vectors of each word, encoded on its own."""
-        return self._sums(words)
-
-    def _sums(self, texts: Sequence[str]) -> Matrix:
+        """Return the sum of the token vectors of each word, or other text, encoded on its own."""
         if self._subwords is None:
-            return self._package_sums(texts)
-        sums, left = self._subwords.sums(tuple(texts))
+            return self._package_sums(words)
+        sums, left = self._subwords.sums(tuple(words))
         if len(left):
-            sums[left] = self._package_sums([texts[place] for place in left.tolist()])
+            sums[left] = self._package_sums([words[place] for place in left.tolist()])
         return sums
 
     def _package_sums(self, texts: Sequence[str]) -> Matrix:
@@ -228,8 +218,7 @@ class SubwordVectors:
             return None
 
     def _check_sizes(self) -> None:
-        numbers = self._tokenizer.get_vocab(with_added_tokens=True).values()
-        tokens, largest = len(numbers), max(numbers, default=-1)
+        largest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         rows = len(self._matrix)
         if self._mapping is not None:
             if len(self._mapping) and not 0 <= self._mapping.min() <= self._mapping.max() < rows:
@@ -237,11 +226,6 @@ class SubwordVectors:
             rows = len(self._mapping)
         if self._weights is not None:
             rows = min(rows, len(self._weights))
-        if tokens > rows:
-            raise DataError(
-                f"{self._where} has a tokenizer with {tokens:,} tokens, but vectors for {rows:,}; "
-                "the two files must be of one model"
-            )
         if largest >= rows:  # token numbers may have gaps
             raise DataError(
                 f"{self._where} has a tokenizer whose tokens are numbered up to {largest:,}, but vectors for the first "
@@ -304,14 +288,6 @@ def _read_tensors(path: Path) -> dict[str, NDArray[Any]]:
             f"{path} is not a safetensors file that can be read ({reason}); copy or make it again"
         ) from error
     return tensors
-
-
-def _make_tokenizer(data: bytes) -> Any:
-    tokenizers = needed("tokenizers", "ready vectors", _REQUIREMENT)
-    tokenizer = tokenizers.Tokenizer.from_str(data.decode())
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 def _find_matrix(tensors: Mapping[str, NDArray[Any]], where: str) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -120,21 +120,26 @@ def short_checksum(*arrays: NDArray[np.generic]) -> str:
     return f"{kernels.checksum(np.array(sums, '<u8').view(np.uint8)):016x}"[:8]
 
 
-def checked_matrix(matrix: ArrayLike, rows: int, what: str) -> Matrix:
-    """Validate a matrix of vectors and return it in 32 bits."""
+def checked_matrix(matrix: ArrayLike, rows: int, what: str, dtype: str = "<f4") -> NDArray[Any]:
+    """Validate a matrix of vectors and return it as numbers of this type; via 32 bits, unless it has that type."""
     try:
-        array = np.asarray(matrix)
-        result = np.ascontiguousarray(array, np.float32) if array.dtype.kind in "fiub" else None
+        given = np.asarray(matrix)
+        kinds = (dtype,) if given.dtype == dtype else ("<f4", dtype)
+        with np.errstate(over="ignore"):
+            for kind in kinds if given.dtype.kind in "fiub" else ():
+                given = np.ascontiguousarray(given, kind)
     except (TypeError, ValueError):
-        result = None
-    if result is None:
+        given = np.asarray(None)
+    if given.dtype != dtype:
         raise DataError(f"{what} does not consist of numbers; give one row of numbers for each n-gram")
-    if result.ndim != 2 or result.shape[0] != rows or not result.shape[1]:
-        raise DataError(f"{what} has the shape {result.shape}, but one row for each of {rows} n-grams is needed")
-    wrong = np.flatnonzero(~np.isfinite(result).all(axis=1))
-    if len(wrong):
-        raise DataError(f"{what} has a number that is not finite in row {wrong[0] + 1}; use zeros for what is unknown")
-    return result
+    if given.ndim != 2 or given.shape[0] != rows or not given.shape[1]:
+        raise DataError(f"{what} has the shape {given.shape}, but one row for each of {rows} n-grams is needed")
+    for first in range(0, rows, BLOCK_ROWS):
+        wrong = np.flatnonzero(~np.isfinite(given[first : first + BLOCK_ROWS]).all(axis=1))
+        if len(wrong):
+            use = "use zeros for what is unknown" if dtype == "<f4" else "it may be too large for float16: use float32"
+            raise DataError(f"{what} has a number that is not finite in row {first + wrong[0] + 1}; {use}")
+    return given
 
 
 def checked_ngrams(ngrams: Sequence[str]) -> dict[str, int]:

@@ -44,13 +44,6 @@ _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _STRINGS: Final = 1 << 16  # hashed per batch
 
 
-def sorted_hashes(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the hashes of strings in ascending order, and the string of each."""
-    hashes = hashes_of(heap, begins)
-    order = np.argsort(hashes, kind="stable")
-    return hashes[order], order.astype(np.uint32)
-
-
 def hashes_of(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each string: a weighted sum of its bytes, then mixed."""
     signed = begins.astype(np.int64)
@@ -78,28 +71,9 @@ def row_checks(rows: NDArray[np.floating]) -> NDArray[np.uint64]:
     return _mixed(sums)
 
 
-def _equal_texts(
-    heap: NDArray[np.uint8],
-    begins: NDArray[np.uint64],
-    texts: NDArray[np.int64],
-    other_heap: NDArray[np.uint8],
-    other_begins: NDArray[np.uint64],
-    others: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Return which strings of one heap equal those of another."""
-    from_, to = begins[texts].astype(np.int64), begins[texts + 1].astype(np.int64)
-    other_from, other_to = other_begins[others].astype(np.int64), other_begins[others + 1].astype(np.int64)
-    lengths = to - from_
-    equal: NDArray[np.bool_] = lengths == other_to - other_from
-    compared = np.flatnonzero(equal & (lengths > 0))
-    if len(compared):
-        sizes = lengths[compared]
-        starts = np.cumsum(sizes) - sizes
-        places = np.arange(int(sizes.sum())) - np.repeat(starts, sizes)
-        mine = heap[places + np.repeat(from_[compared], sizes)]
-        theirs = other_heap[places + np.repeat(other_from[compared], sizes)]
-        equal[compared] = np.logical_and.reduceat(mine == theirs, starts)
-    return equal
+def _texts(heap: NDArray[np.uint8], begins: NDArray[np.uint64], places: NDArray[np.int64]) -> list[bytes]:
+    bounds = zip(begins[places].tolist(), begins[places + 1].tolist(), strict=True)
+    return [heap.data[begin:end].tobytes() for begin, end in bounds]
 
 
 def _weights(count: int) -> NDArray[np.uint64]:
@@ -244,12 +218,13 @@ class VectorStore:
         if not ngrams:
             raise DataError("there are no n-grams to write into a store; give at least one")
         lengths = _checked_lengths(ngrams, orders)
-        vectors = _stored_matrix(matrix, len(ngrams), dtype)
+        vectors = checked_matrix(matrix, len(ngrams), "the matrix", number_type(dtype))
         heap, begins = kernels.pack_texts(ngrams)
-        hashes, rows = sorted_hashes(heap, begins)
+        hashes = hashes_of(heap, begins)
+        order = np.argsort(hashes, kind="stable")
         arrays: dict[str, NDArray[Any]] = {
-            "hashes": hashes,
-            "hashed_rows": rows,
+            "hashes": hashes[order],
+            "hashed_rows": order.astype(np.uint32),
             "ngrams_bytes": heap,
             "ngrams_begins": begins,
             "lengths": lengths,
@@ -298,7 +273,8 @@ class VectorStore:
             same = hashes[places] == wanted[open_ones]
             open_ones, places = open_ones[same], places[same]
             rows = hashed_rows[places].astype(np.int64)
-            equal = _equal_texts(heap, begins, open_ones, own_heap, own_begins, rows)
+            pairs = zip(_texts(heap, begins, open_ones), _texts(own_heap, own_begins, rows), strict=True)
+            equal = np.array([text == own for text, own in pairs], bool)
             found[open_ones[equal]] = rows[equal]
             open_ones, places = open_ones[~equal], places[~equal] + 1  # n-grams with equal hashes are adjacent
         return found
@@ -309,8 +285,8 @@ class VectorStore:
         try:
             if rows is None:
                 return kernels.unpack_texts(heap, begins)
-            places = np.asarray(rows, np.int64).tolist()
-            return tuple(bytes(heap[begins[i] : begins[i + 1]]).decode("utf-8", "surrogatepass") for i in places)
+            found = _texts(heap, begins, np.asarray(rows, np.int64))
+            return tuple(text.decode("utf-8", "surrogatepass") for text in found)
         except ValueError as error:
             raise self._file.altered("an n-gram is not UTF-8") from error
 
@@ -368,22 +344,17 @@ def _checked_lengths(ngrams: tuple[str, ...], orders: Sequence[int] | None) -> N
     return lengths.astype(np.uint8)
 
 
-def _stored_matrix(matrix: ArrayLike, rows: int, dtype: str) -> NDArray[np.floating]:
+def number_type(dtype: str) -> str:
+    """Return how NumPy calls a precision.
+
+    Raises
+    ------
+    UsageError
+        If there is no such precision.
+    """
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype={dtype} is not known; known: {', '.join(PRECISIONS)}")
-    given = np.asarray(matrix)
-    if given.dtype != PRECISIONS[dtype] or given.ndim != 2 or len(given) != rows or not given.shape[1]:
-        given = checked_matrix(given, rows, "the matrix")
-    with np.errstate(over="ignore"):
-        stored = np.ascontiguousarray(given, PRECISIONS[dtype])
-    for first in range(0, rows, BLOCK_ROWS):
-        wrong = np.flatnonzero(~np.isfinite(stored[first : first + BLOCK_ROWS]).all(axis=1))
-        if len(wrong):
-            raise DataError(
-                f"row {first + wrong[0] + 1} of the matrix has a number that is not finite or too large for {dtype}; "
-                "leave it out, or use float32"
-            )
-    return stored
+    return PRECISIONS[dtype]
 
 
 def _checked_counts(counts: ArrayLike, rows: int) -> NDArray[np.uint64]:

@@ -55,14 +55,7 @@ class Rows:
         Told how many more rows there are, now and then.
     """
 
-    def __init__(
-        self,
-        name: str,
-        entries: int | None,
-        dimensions: int,
-        dtype: str,
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, name: str, entries: int | None, dimensions: int, dtype: str, progress: Progress | None) -> None:
         self.name = name
         self.entries = entries
         self.dimensions = dimensions
@@ -75,31 +68,25 @@ class Rows:
     def __len__(self) -> int:
         return self._seen
 
-    def at(self, place: int) -> str:
-        """Return a line or byte offset of the file as the beginning of a message."""
-        return f"{self.name}:{place}" if self.in_lines else f"{self.name}: byte {place}"
+    def bad(self, place: int, what: str) -> DataError:
+        """Return the error for something at a line or byte offset of the file."""
+        return DataError(f"{self.name}:{place}: {what}" if self.in_lines else f"{self.name}: byte {place}: {what}")
 
     def add(self, name: bytes, vector: NDArray[np.float32], place: int) -> None:
         """Add one row; ``place`` is its line or byte offset."""
         if self._seen == self.entries:
-            raise DataError(
-                f"{self.at(place)}: the file promises {self.entries:,} vectors, but there are more; correct line 1"
-            )
+            raise self.bad(place, f"the file promises {self.entries:,} vectors, but there are more; correct line 1")
         self._seen += 1
         if self._progress and self._seen % _TOLD == 0:
             self._progress(_TOLD)
         try:
             ngram = unescaped(name.decode())
         except UnicodeDecodeError:
-            raise DataError(
-                f"{self.at(place)}: the word {name[:40]!r} is not valid UTF-8; convert the file to UTF-8"
-            ) from None
+            raise self.bad(place, f"the word {name[:40]!r} is not valid UTF-8; convert the file to UTF-8") from None
         if "\t" in ngram:
-            raise DataError(
-                f"{self.at(place)}: there is a tab in {ngram[:40]!r}; separate words and numbers by one space"
-            )
+            raise self.bad(place, f"there is a tab in {ngram[:40]!r}; separate words and numbers by one space")
         if not ngram or "" in ngram.split(" "):
-            raise DataError(f"{self.at(place)}: there is no word before the numbers; remove the row")
+            raise self.bad(place, "there is no word before the numbers; remove the row")
         if ngram in self._rows:
             return  # the first one counts
         row = len(self._rows)
@@ -112,7 +99,7 @@ class Rows:
         if not np.isfinite(self._matrix[row]).all():
             finite = bool(np.isfinite(vector).all())
             what = "too large for float16; use float32" if finite else "not finite; remove the row"
-            raise DataError(f"{self.at(place)}: the vector of {ngram!r} has a number that is {what}")
+            raise self.bad(place, f"the vector of {ngram!r} has a number that is {what}")
         self._rows[ngram] = row
 
     def finish(self) -> tuple[list[str], NDArray[np.floating]]:
@@ -189,11 +176,7 @@ def read_word2vec(path: PathLike, *, binary: bool | None = None) -> MatrixSource
 
 
 def load_word2vec(
-    path: PathLike,
-    *,
-    binary: bool | None = None,
-    dtype: str = "float32",
-    progress: Progress | None = None,
+    path: PathLike, *, binary: bool | None = None, dtype: str = "float32", progress: Progress | None = None
 ) -> tuple[list[str], NDArray[np.floating]]:
     """Read the n-grams and the matrix of a file, in 32 or 16 bits; see `read_word2vec`."""
     name = name_of(path)
@@ -201,7 +184,10 @@ def load_word2vec(
         # Makes NumPy raise for text that is not a number; later versions raise ValueError.
         warnings.simplefilter("error", DeprecationWarning)
         _refuse_others(stream.peek(4)[:4], name)
-        line = _first_line(stream, name)
+        longest = _longest_line(_MOST_DIMENSIONS)  # the first line may be a vector instead of a header
+        line = stream.readline(longest)
+        if len(line) == longest:
+            raise DataError(f"{name}:1: the line is longer than any vector; it is not word2vec")
         first = line.removeprefix(BOM)
         sizes = _sizes(first, name)
         if sizes is None:
@@ -229,11 +215,7 @@ def load_word2vec(
 
 
 def write_word2vec(
-    path: PathLike,
-    source: ListedSource,
-    *,
-    binary: bool = False,
-    progress: Progress | None = None,
+    path: PathLike, source: ListedSource, *, binary: bool = False, progress: Progress | None = None
 ) -> None:
     """Write vectors to a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
 
@@ -303,14 +285,6 @@ def _longest_line(dimensions: int) -> int:
     return _LONGEST_WORD + dimensions * _LONGEST_NUMBER
 
 
-def _first_line(stream: io.BufferedReader, name: str) -> bytes:
-    longest = _longest_line(_MOST_DIMENSIONS)  # the first line may be a vector instead of a header
-    line = stream.readline(longest)
-    if len(line) == longest:
-        raise DataError(f"{name}:1: the line is longer than any vector; it is not word2vec")
-    return line
-
-
 def _binary_part(stream: io.BufferedReader, row: bytes, dimensions: int) -> bytes | None:
     """Return the bytes read of the first vector if it is binary; None if it is text, valid or not."""
     if not row or _split_row(row.rstrip(_LINE_END), dimensions):
@@ -325,20 +299,23 @@ def _binary_part(stream: io.BufferedReader, row: bytes, dimensions: int) -> byte
 
 
 def _read_text(stream: io.BufferedReader, number: int, line: bytes, rows: Rows) -> None:
-    longest = _longest_line(rows.dimensions)
+    expected = rows.dimensions
+    longest = _longest_line(expected)
     while line:
         if len(line) >= longest:
-            raise DataError(
-                f"{rows.at(number)}: the line is longer than {rows.dimensions} numbers can be; it is not word2vec"
-            )
+            raise rows.bad(number, f"the line is longer than {expected} numbers can be; it is not word2vec")
         content = line.rstrip(_LINE_END)
         if content:
-            row = _split_row(content, rows.dimensions)
+            row = _split_row(content, expected)
             if row is None:
-                raise _wrong_row(content, rows.dimensions, rows.at(number))
+                found = content.count(b" ")
+                what = f"there are {found} numbers, but {expected} are expected; all vectors must be equally long"
+                if found == expected:
+                    what = f"one of the {expected} numbers after the word is not a number"
+                raise rows.bad(number, what)
             rows.add(*row, number)
         elif stream.read(_BLOCK).strip():
-            raise DataError(f"{rows.at(number)}: the line is empty, but others follow; remove it")
+            raise rows.bad(number, "the line is empty, but others follow; remove it")
         number += 1
         line = stream.readline(longest)
 
@@ -356,15 +333,6 @@ def _split_row(line: bytes, dimensions: int) -> tuple[bytes, NDArray[np.float32]
     if len(head) > 1 and numbers is not None and len(numbers) == dimensions and _numbers(head[-1]) is None:
         return b" ".join(head), numbers
     return None
-
-
-def _wrong_row(line: bytes, dimensions: int, place: str) -> DataError:
-    found = line.count(b" ")
-    if found == dimensions:
-        return DataError(f"{place}: one of the {dimensions} numbers after the word is not a number")
-    return DataError(
-        f"{place}: there are {found} numbers, but {dimensions} are expected; all vectors must be equally long"
-    )
 
 
 def _numbers(text: bytes) -> NDArray[np.float32] | None:

@@ -23,11 +23,10 @@ from trubleu.text import tokenizer
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import options as options_module
 from trubleu.vectors.training import trainer as training
-from trubleu.vectors.training.checkpoint import Folder, State
-from trubleu.vectors.training.counts import MappedNumbers, fingerprints, text_ranges
+from trubleu.vectors.training.counts import MappedNumbers, text_ranges
 from trubleu.vectors.training.model import Model, keep_thresholds
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.trainer import train_vectors
+from trubleu.vectors.training.trainer import Folder, State, train_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,11 +57,10 @@ def small(**choice: Any) -> TrainingOptions:
 
 def state_of(out: Path, corpus: Path, options: TrainingOptions) -> tuple[State, object]:
     """Return the state and the matrices of a first model that was not finished."""
-    folder, ranges = Folder(out, Cache()), text_ranges([corpus])
-    known = fingerprints(ranges, [text.span.digest().hex() for text in ranges])
-    folder.training = tuple(options.to_dict().items()), tuple(known)
-    _, levels = folder.read_counts(options)
-    return folder.read_state(0, training._materials(folder, levels, options)[0], options)
+    folder, ranges = Folder(out, options, Cache()), text_ranges([corpus])
+    folder.corpus = [(text.file, text.span.digest().hex()) for text in ranges]
+    levels = folder.read_counts().levels
+    return folder.read_state(0, training._materials(folder, levels, options)[0])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -251,7 +249,7 @@ def test_a_disk_that_fills_up_leaves_the_checkpoint_before(
 
     def full(descriptor: int) -> None:
         synced[0] += 1
-        if synced[0] == 6:  # after two files of a part of the count, the numbers, the vocabulary, and a checkpoint
+        if synced[0] == 6:  # after two files of a range, the numbers, the vocabulary, and a checkpoint
             raise OSError(errno.ENOSPC, "No space left on device")
         usual(descriptor)
 
@@ -426,14 +424,12 @@ def test_too_little_text(tmp_path: Path, text: str, choice: dict[str, Any], mess
 
 
 def test_vectors_that_grow_without_bounds(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = Model.build
-
     def overflowing(*arguments: Any) -> Any:
-        model = usual(*arguments)
+        model = Model(*arguments)
         model.input[0, 0] = np.inf
         return model
 
-    monkeypatch.setattr(Model, "build", overflowing)
+    monkeypatch.setattr(training, "Model", overflowing)
     with pytest.raises(DataError, match=r"grew without bounds in epoch 1; train again with a smaller alpha"):
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     assert not (tmp_path / "v.training").exists()
@@ -450,7 +446,7 @@ def test_files_that_cannot_be(corpus: Path, tmp_path: Path) -> None:
         train_vectors([corpus], "-", small())
     with pytest.raises(UsageError, match="list of files"):
         train_vectors(str(corpus), tmp_path / "v", small())
-    with pytest.raises(UsageError, match="dtype float8 is not known; known: float32, float16"):
+    with pytest.raises(UsageError, match="dtype=float8 is not known; known: float32, float16"):
         train_vectors([corpus], tmp_path / "v", small(), dtype="float8")  # type: ignore[arg-type]
     (tmp_path / "v.training").write_text("not a folder")
     with pytest.raises(DataError, match=r"the folder .*v\.training cannot be created"):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from trubleu.files.arrays import ArrayFile
 from trubleu.vectors.training import counts
-from trubleu.vectors.training.counts import ReadWords
+from trubleu.vectors.training.counts import read_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,19 +20,16 @@ def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "text").write_bytes(line * 2)
     first, second = counts.text_ranges([tmp_path / "text"])
     assert first.span.digest() == second.span.digest()
-    work = ReadWords(counts.Parts(str(tmp_path), b"key"), "none", False)
-    found = []
-    for text in (first, replace(second, number=first.number)):
-        work(text, None)
-        found.append(bytes(ArrayFile(tmp_path / "words-0", counts.PART, key=b"key").array("heap")))
+    work = partial(read_words, tmp_path, "none", False, None)
+    found = [bytes(work(text, None).words[0]) for text in (first, second)]
     assert found == [b"ab", "\ufeffab".encode()]
 
 
 def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n \n")
-    work = ReadWords(counts.Parts(str(tmp_path), b"key"), "none", False)
+    work = partial(read_words, tmp_path, "none", False, None)
     (text,) = counts.text_ranges([tmp_path / "text"])
-    assert work(text, None).size == 0
+    assert work(text, None).untold == 0
     (tmp_path / "words-0.ids").unlink()
-    assert work(text, None).size == 0
+    assert work(text, None).untold == 0
     assert (tmp_path / "words-0.ids").read_bytes() == b""

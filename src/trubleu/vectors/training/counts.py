@@ -1,7 +1,7 @@
 """Count a corpus stage by stage on any engine: words first, then the n-grams of each order.
 
 Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
-number of the n-gram that begins at each place, if it is frequent enough. Workers write parts into the folder of the
+number of the n-gram that begins at each place, if it is frequent enough. Workers write numbers into the folder of the
 training, which must have the same path on all of them; a count that was interrupted starts again.
 
 The corpus is split into ranges of lines that are read independently (see `trubleu.files.ranges`). A compressed file is
@@ -23,20 +23,19 @@ from __future__ import annotations
 import hashlib
 import mmap
 import platform
-from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from heapq import merge
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.errors import BadPartitionsError, DataError, UsageError, some
-from trubleu.execution.base import SHOWN, mapped
+from trubleu.errors import DataError, UsageError
+from trubleu.execution.base import mapped
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
-from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.paths import is_standard, name_of
 from trubleu.files.ranges import SourceFile, Span, surveyed
 from trubleu.files.writer import atomic_writer
@@ -44,16 +43,16 @@ from trubleu.native import kernels
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.progress import Bars, Progress
-    from trubleu.text import Tokenizer
-    from trubleu.vectors.training.checkpoint import Folder
     from trubleu.vectors.training.options import TrainingOptions
+    from trubleu.vectors.training.trainer import Folder
 
     Counts = NDArray[np.uint64]
     Numbers = NDArray[np.uint32]
@@ -63,8 +62,6 @@ NO_ENTRY: Final = 2**32 - 2
 
 SENTENCE_END: Final = 2**32 - 1
 """Follows the last word of each sentence."""
-
-PART: Final = Kind(magic=b"TBcount\n", version=2, name="part of a count", remedy="train again")
 
 _CHUNK: Final = 1 << 22  # numbers per chunk
 
@@ -110,70 +107,6 @@ def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int
         file.release()
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of a count in the folder of a training run, as workers find it.
-
-    Attributes
-    ----------
-    folder
-        Where they are.
-    key
-        Seals them.
-    """
-
-    folder: str
-    key: bytes = field(repr=False)
-
-    def check_reachable(self) -> None:
-        """Raise an error if the folder is not reachable from this machine.
-
-        Raises
-        ------
-        UsageError
-            If it is not there, which is so on every partition.
-        """
-        if not Path(self.folder).is_dir():
-            raise UsageError(
-                f"the folder {self.folder} is not there on {platform.node()}; put the store where all workers find it "
-                "under the same path"
-            )
-
-    def path(self, name: str) -> Path:
-        """Return the path of a part."""
-        return Path(self.folder, name)
-
-    def numbers(self, name: str) -> Path:
-        """Return the file of numbers beside a part."""
-        return Path(self.folder, f"{name}.ids")
-
-    def open(self, name: str) -> ArrayFile:
-        """Open a part.
-
-        Raises
-        ------
-        DataError
-            If it cannot be read.
-        """
-        return ArrayFile(self.path(name), PART, key=self.key)
-
-    def write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write a part.
-
-        Raises
-        ------
-        DataError
-            If it cannot be written.
-        """
-        write_arrays(self.path(name), PART, {}, arrays, key=self.key)
-
-    def remove(self, *kinds: str) -> None:
-        """Remove the parts whose names begin with one of these words."""
-        for kind in kinds:
-            for part in Path(self.folder).glob(f"{kind}*"):
-                part.unlink(missing_ok=True)
-
-
 RANGE: Final = 1 << 25
 """Bytes of a range, about: a few tenths of a second of work, which is repeated if its worker is lost."""
 
@@ -198,6 +131,12 @@ class TextRange:
 
     def __str__(self) -> str:
         return str(self.span)
+
+    @property
+    def file(self) -> str:
+        """The name by which its file is known again, wherever that is."""
+        file = self.span.file
+        return file.name if self.comes_once else file_paths.base_name(file.path)
 
 
 def text_ranges(paths: Sequence[PathLike], engine: Engine | None = None) -> list[TextRange]:
@@ -227,25 +166,6 @@ def comes_once(path: PathLike) -> bool:
     return is_standard(path) or (
         file_paths.exists(path) and not file_paths.is_file(path) and not file_paths.is_folder(path)
     )
-
-
-def fingerprints(ranges: Sequence[TextRange], contents: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the identity of a corpus: the names of its files, and a hash of the content of each.
-
-    Parameters
-    ----------
-    ranges
-        All ranges of the corpus.
-    contents
-        A hash of the text of each.
-    """
-    files: list[tuple[str, list[str]]] = []
-    for text, content in zip(ranges, contents, strict=True):
-        if text.span.first == 0:
-            file = text.span.file
-            files.append((file.name if text.comes_once else file_paths.base_name(file.path), []))
-        files[-1][1].append(content)
-    return [(name, hashlib.blake2b("".join(each).encode(), digest_size=32).hexdigest()) for name, each in files]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,174 +261,125 @@ _LINES: Final = 1 << 15  # tokenised at once
 class WordsRead(NamedTuple):
     """The result of reading a range."""
 
-    size: int
-    """Number of its words and sentence ends."""
+    words: tuple[NDArray[np.uint8], Counts, Counts]
+    """Its words as bytes, where each begins, and how often each was seen."""
     content: str
     """A hash of its text."""
+    untold: int
+    """Number of its words and sentence ends, unless that was told already."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadWords:
-    """Makes a part of a range: its words, and its text as their numbers.
+def read_words(
+    folder: Path, tokenize: str, lowercase: bool, tell: Progress | None, text: TextRange, _state: None
+) -> WordsRead:
+    """Count the words of a range, and write its text as their numbers.
 
-    Attributes
+    Parameters
     ----------
-    parts
-        Where parts go.
+    folder
+        Where numbers go; workers must find it under the same path.
     tokenize, lowercase
         How lines become words.
     tell
         Told how many more numbers have been written; only where it can be called, in this process.
+    text
+        The range.
     """
+    if not folder.is_dir():
+        raise UsageError(
+            f"the folder {folder} is not there on {platform.node()}; put the store where all workers find it "
+            "under the same path"
+        )
+    counter, how = kernels.WordCounter(), tokenizer(tokenize)
+    content, size = hashlib.blake2b(digest_size=32), 0
+    with atomic_writer(_words_file(folder, text.number), "wb") as stream:
+        for lines in text.span.lines(content.update):
+            for first in range(0, len(lines), _LINES):
+                numbers = counter.add(*kernel_texts(lines[first : first + _LINES], how, lowercase))
+                stream.write(numbers.data)
+                size += len(numbers)
+                if tell is not None:
+                    tell(len(numbers))
+    return WordsRead(counter.words(), content.hexdigest(), 0 if tell else size)
 
-    parts: Parts
-    tokenize: str
-    lowercase: bool
-    tell: Progress | None = None
 
-    def __call__(self, text: TextRange, _state: None) -> WordsRead:
-        """Read a range."""
-        self.parts.check_reachable()
-        part, counter, how = words_part(text.number), kernels.WordCounter(), tokenizer(self.tokenize)
-        content, size = hashlib.blake2b(digest_size=32), 0
-        with atomic_writer(self.parts.numbers(part), "wb") as stream:
-            for lines in text.span.lines(content.update):
-                for first in range(0, len(lines), _LINES):
-                    numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
-                    stream.write(numbers.data)
-                    size += len(numbers)
-                    if self.tell is not None:
-                        self.tell(len(numbers))
-        heap, begins, counts = counter.words()
-        self.parts.write(part, {"heap": heap, "begins": begins, "counts": counts})
-        return WordsRead(size, content.hexdigest())
+def _words_file(folder: Path, number: int, kind: str = "ids") -> Path:
+    return folder / f"words-{number}.{kind}"
 
 
 def _digest(text: TextRange, _state: None) -> str:
     return text.span.digest().hex()
 
 
-def words_part(number: int) -> str:
-    """Return the name of the part of a range."""
-    return f"words-{number}"
-
-
-def read_ranges(
-    ranges: Sequence[TextRange], parts: Parts, options: TrainingOptions, engine: Engine, tell: Progress
-) -> list[WordsRead]:
-    """Make parts of all ranges, and return the result of each.
-
-    What comes through a pipe is read first, and in this process.
+def corpus_identity(ranges: Sequence[TextRange], engine: Engine, tell: Progress) -> list[tuple[str, str]]:
+    """Return the file of each range, and a hash of its current text; this consumes pipes.
 
     Raises
     ------
     DataError
-        If there is one range, and it cannot be read.
-    BadPartitionsError
-        If some of several cannot be.
+        If a range cannot be read.
     """
-    found: dict[int, WordsRead] = {}
-    for here, text, read in _each_range(
-        ranges, engine, lambda here: ReadWords(parts, options.tokenize, options.lowercase, tell if here else None)
-    ):
-        found[text.number] = read
-        if not here:
-            tell(read.size)
-    return [found[text.number] for text in ranges]
-
-
-def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Progress) -> list[str]:
-    """Return a hash of the current text of each range; this consumes pipes.
-
-    Raises
-    ------
-    DataError, BadPartitionsError
-        As in `read_ranges`.
-    """
-    found: dict[int, str] = {}
-    for _, text, content in _each_range(ranges, engine, lambda _here: _digest):
-        found[text.number] = content
+    known = []
+    for text, content in _each_range(ranges, engine, _digest, _digest):
+        known.append((text.file, content))
         tell(1)
-    return [found[text.number] for text in ranges]
+    return known
 
 
 def _each_range(
-    ranges: Sequence[TextRange], engine: Engine, work: Callable[[bool], Callable[[TextRange, None], Any]]
-) -> Iterator[tuple[bool, TextRange, Any]]:
-    """Yield whether a range was worked on in this process, the range and the result; pipes are, and first."""
-    for where, once in ((InThisProcess(), True), (engine, False)):
-        here = isinstance(where, InThisProcess)
-        try:
-            for text, found in where.map(work(here), [text for text in ranges if text.comes_once == once]):
-                yield here, text, found
-        except BadPartitionsError as error:
-            raise _by_file(error, ranges) from error
+    ranges: Sequence[TextRange],
+    engine: Engine,
+    work: Callable[[TextRange, None], Any],
+    work_here: Callable[[TextRange, None], Any],
+) -> Iterator[tuple[TextRange, Any]]:
+    """Yield each range with the result of the work, in order; pipes are read first, and in this process."""
+    once = list(InThisProcess().map(work_here, [text for text in ranges if text.comes_once]))
+    others = [text for text in ranges if not text.comes_once]
+    mapped = engine.map(work_here if isinstance(engine, InThisProcess) else work, others)
+    yield from merge(once, mapped, key=lambda found: found[0].number)
 
 
-def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
-    """Return an error that names the first problem in each file; a whole file may have another encoding."""
-    bad = dict(error.partitions)
-    firsts: dict[str, str] = {}
-    further: Counter[str] = Counter()
-    for text in ranges:
-        name, path = str(text), text.span.file.path
-        if name in bad and path in firsts:
-            further[path] += 1
-        elif name in bad:
-            firsts[path] = name
-    if len(ranges) == 1:
-        return DataError(*bad.values())
-    more = {path: f" and {further[path]} more of this file" if further[path] else "" for path in firsts}
-    what = some([f"{name}{more[path]} ({bad[name]})" for path, name in firsts.items()], SHOWN)
-    message = f"{len(bad)} of {len(ranges)} partitions cannot be used, so there is no result: {what}"
-    return BadPartitionsError(message, bad)
+def count_words(
+    ranges: Sequence[TextRange], folder: Folder, options: TrainingOptions, engine: Engine, tell: Progress
+) -> Counted:
+    """Count words, and write the whole text as their ranks.
 
-
-def merge_words(parts: Parts, ranges: int, target: Path, least: int) -> tuple[Vocabulary, Level]:
-    """Merge the words of all parts, and write the whole text as their ranks.
-
-    Parameters
-    ----------
-    parts, ranges
-        Where the parts are, and how many.
-    target
-        Where numbers go: those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
-    least
-        How frequent is frequent.
+    The numbers are those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
 
     Raises
     ------
     DataError
-        If a part is damaged.
+        If a range cannot be read.
     """
-    counter = kernels.WordCounter()
-    for number in range(ranges):
-        part = parts.open(words_part(number))
-        counter.merge(part.array("heap"), part.array("begins"), part.array("counts"))
+    counter, known, place = kernels.WordCounter(), [], folder.path.absolute()
+    read = partial(read_words, place, options.tokenize, options.lowercase)
+    for text, found in _each_range(ranges, engine, partial(read, None), partial(read, tell)):
+        tell(found.untold)
+        known.append((text.file, found.content))
+        with atomic_writer(_words_file(place, text.number, "whole"), "wb") as stream:
+            stream.write(counter.merge(*found.words).data)
     heap, begins, counts = counter.words()
     order = np.argsort(-counts.astype(np.int64), kind="stable")
-    order = order[: int((counts >= least).sum())]
+    order = order[: int((counts >= options.least_count(1)).sum())]
     ranks = np.full(len(counts), NO_ENTRY, np.uint32)
     ranks[order] = np.arange(len(order), dtype=np.uint32)
-    with atomic_writer(target, "wb") as stream:
-        for number in range(ranges):
-            part = parts.open(words_part(number))
-            # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
-            rank_of = ranks[
-                counter.merge(part.array("heap"), part.array("begins"), np.zeros_like(part.array("counts")))
-            ]
-            for local in chunks(parts.numbers(words_part(number))):
+    with atomic_writer(folder.numbers(1), "wb") as stream:
+        for text in ranges:
+            rank_of = ranks[np.fromfile(_words_file(place, text.number, "whole"), np.uint32)]
+            for local in chunks(_words_file(place, text.number)):
                 inside = local != SENTENCE_END
                 ranked = np.full(len(local), SENTENCE_END, np.uint32)
                 ranked[inside] = rank_of[local[inside]]
                 stream.write(ranked.data)
+    _remove(place, "words-*")
     vocabulary = _select(heap, begins, order, int(counts.sum()))
     nothing = np.empty(0, np.uint32)
-    return vocabulary, Level(order=1, counts=counts[order], firsts=nothing, seconds=nothing)
+    return Counted(vocabulary, [Level(order=1, counts=counts[order], firsts=nothing, seconds=nothing)], known)
 
 
-def _add_lines(counter: kernels.WordCounter, lines: list[str], how: Tokenizer, lowercase: bool) -> Numbers:
-    return counter.add(*kernel_texts(lines, how, lowercase))
+def _remove(folder: Path, pattern: str) -> None:
+    for path in folder.glob(pattern):
+        path.unlink(missing_ok=True)
 
 
 def _select(heap: NDArray[np.uint8], begins: Counts, order: NDArray[np.intp], total: int) -> Vocabulary:
@@ -543,71 +414,57 @@ class PlaceRange:
         Which of its ranges it is.
     first, count
         Which places.
-    last
-        Whether there are no places after it.
     """
 
-    path: str
+    path: Path
     number: int
     first: int
     count: int
-    last: bool
 
     def __str__(self) -> str:
-        return f"{Path(self.path).name}, places {self.first + 1:,} to {self.first + self.count:,}"
+        return f"{self.path.name}, places {self.first + 1:,} to {self.first + self.count:,}"
 
 
-def place_ranges(source: Path) -> list[PlaceRange]:
+def place_ranges(source: Path, size: int) -> list[PlaceRange]:
     """Split a file of numbers into ranges of places, the last one shorter, independent of the engine."""
     count = source.stat().st_size // np.dtype(np.uint32).itemsize
-    size = PLACES if count > 2 * PLACES else max(count, 1)
     return [
-        PlaceRange(str(source), number, first, min(size, count - first), last=first + size >= count)
+        PlaceRange(source, number, first, min(size, count - first))
         for number, first in enumerate(range(0, count, size))
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class CountPairs:
-    """Makes a part of a range: its pairs by bucket, and how often each was seen.
+Pairs: TypeAlias = "tuple[Numbers, Numbers, Counts]"
+"""The halves of pairs, and how often each pair was seen."""
 
-    Attributes
-    ----------
-    parts, name
-        Where parts go, and how their names begin.
-    usable
-        Numbers below this one make pairs.
-    least
-        Pairs seen less often are left out: 1 if those of other ranges are to be added.
+
+def count_pairs(usable: int, least: int, places: PlaceRange, _state: None) -> Pairs:
+    """Return the pairs of numbers below ``usable`` in a range, but for those seen less often than ``least`` times."""
+    counter = kernels.PairCounter(usable, least, MOST_PAIRS)
+    more = True
+    while more:
+        for numbers in chunks(places.path, places.first, places.count, overlap=1):
+            counter.add(numbers)
+        more = counter.finish_pass()
+    return counter.pairs()
+
+
+def bucket_pairs(folder: Path, usable: int, places: PlaceRange, _state: None) -> NDArray[np.int64]:
+    """Write the pairs of a range by bucket, and return how many each bucket has.
+
+    The file has all first halves, all second halves, and all counts.
     """
+    firsts, seconds, counts = count_pairs(usable, 1, places, None)
+    bucket = _buckets(firsts, seconds)
+    order = np.argsort(bucket, kind="stable")
+    with atomic_writer(_pairs_file(folder, places.number), "wb") as stream:
+        for column in (firsts, seconds, counts.astype(np.uint32)):  # a range has no more places
+            stream.write(column[order].data)
+    return np.bincount(bucket, minlength=BUCKETS)
 
-    parts: Parts
-    name: str
-    usable: int
-    least: int
 
-    def __call__(self, places: PlaceRange, _state: None) -> list[int]:
-        """Count a range, and return how many pairs each bucket has."""
-        firsts, seconds, counts = self._pairs(places)
-        bucket = _buckets(firsts, seconds)
-        order = np.argsort(bucket, kind="stable")
-        begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
-        # One after the other: there may be as many pairs as places.
-        firsts, seconds, counts = firsts[order], seconds[order], counts[order]
-        arrays: dict[str, NDArray[Any]] = {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins}
-        self.parts.write(f"{self.name}-{places.number}", arrays)
-        return [int(size) for size in np.diff(begins)]
-
-    def _pairs(self, places: PlaceRange) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the pairs of a range; the memory of the counter is freed."""
-        counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
-        more = True
-        while more:
-            for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
-                counter.add(numbers)
-            more = counter.finish_pass()
-        firsts, seconds, counts = counter.pairs()
-        return firsts, seconds, counts.astype(np.uint32)  # a range has no more places
+def _pairs_file(folder: Path, number: int) -> Path:
+    return folder / f"pairs-{number}.ids"
 
 
 def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
@@ -627,156 +484,102 @@ def bucket_of(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True)
 class BucketRange:
-    """Some buckets of all ranges.
+    """Some buckets of all ranges: the first of them, and one past the last."""
 
-    Attributes
-    ----------
-    number
-        Which range of buckets it is.
-    first, end
-        Which buckets.
-    pairs
-        How many pairs they have in all ranges, each counted wherever it is.
-    """
-
-    number: int
     first: int
     end: int
-    pairs: int
 
     def __str__(self) -> str:
         return f"buckets {self.first + 1} to {self.end}"
 
 
-def bucket_ranges(sizes: Sequence[Sequence[int]], most: int) -> list[BucketRange]:
+def bucket_ranges(sizes: NDArray[np.int64], most: int) -> list[BucketRange]:
     """Put neighbouring buckets together as long as they have no more than ``most`` pairs.
 
     Examples
     --------
-    >>> [str(each) for each in bucket_ranges([[2, 1, 4, 0], [1, 1, 5, 0]], 5)]
+    >>> [str(each) for each in bucket_ranges(np.array([[2, 1, 4, 0], [1, 1, 5, 0]]), 5)]
     ['buckets 1 to 2', 'buckets 3 to 3', 'buckets 4 to 4']
     """
     ranges: list[BucketRange] = []
     first = pairs = 0
-    totals = np.sum(sizes, axis=0).tolist()
-    for bucket, size in enumerate([*totals, most + 1]):
+    for bucket, size in enumerate([*sizes.sum(axis=0).tolist(), most + 1]):
         if bucket > first and pairs + size > most:
-            ranges.append(BucketRange(len(ranges), first, bucket, pairs))
+            ranges.append(BucketRange(first, bucket))
             first, pairs = bucket, 0
         pairs += size
     return ranges
 
 
-@dataclass(frozen=True, slots=True)
-class SumPairs:
-    """Makes a part of some buckets: the pairs that are frequent in all ranges together.
+def sum_pairs(
+    folder: Path, usable: int, least: int, begins: NDArray[np.int64], buckets: BucketRange, _state: None
+) -> Pairs:
+    """Add up the pairs of some buckets over all ranges, and return the frequent ones.
 
-    Attributes
+    Parameters
     ----------
-    parts, name, usable
-        As for `CountPairs`.
-    counted, ranges
-        How the names of the ranges' parts begin, and how many there are.
+    folder, usable
+        As for `bucket_pairs`.
     least
         How frequent is frequent.
+    begins
+        Where each bucket begins in the file of each range; the last number of a row is the end.
+    buckets
+        Which buckets.
     """
-
-    parts: Parts
-    name: str
-    usable: int
-    counted: str
-    ranges: int
-    least: int
-
-    def __call__(self, buckets: BucketRange, _state: None) -> None:
-        """Add up some buckets."""
-        counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
-        more = True
-        while more:
-            for number in range(self.ranges):
-                part = self.parts.open(f"{self.counted}-{number}")
-                begins = part.array("begins")
-                first, end = int(begins[buckets.first]), int(begins[buckets.end])
-                # Without a checksum of the whole part, which would be computed for every bucket.
-                counter.add_counted(*(part.unchecked(name)[first:end] for name in ("firsts", "seconds", "counts")))
-            more = counter.finish_pass()
-        firsts, seconds, counts = counter.pairs()
-        self.parts.write(f"{self.name}-{buckets.number}", {"firsts": firsts, "seconds": seconds, "counts": counts})
+    counter = kernels.PairCounter(usable, least, MOST_PAIRS)
+    more = True
+    while more:
+        for number, (first, end) in enumerate(begins[:, [buckets.first, buckets.end]].tolist()):
+            if first < end:
+                columns = MappedNumbers(_pairs_file(folder, number)).numbers.reshape(3, -1)
+                counter.add_counted(*columns[:, first:end])
+        more = counter.finish_pass()
+    return counter.pairs()
 
 
-def count_order(source: Path, below: Level, least: int, parts: Parts, engine: Engine, tell: Progress) -> Level:
+def count_order(source: Path, below: Level, least: int, engine: Engine, tell: Progress) -> Level:
     """Count the n-grams of the next order, and keep those seen at least ``least`` times.
 
     Parameters
     ----------
     source
-        The numbers of the (n−1)-grams.
+        The numbers of the (n−1)-grams; workers write beside it.
     below
         Those (n−1)-grams.
     least
         How frequent is frequent; not less than it was below.
-    parts
-        Where parts go.
     engine
         Where to work.
     tell
         Told how many more places have been gone through.
     """
-    order = below.order + 1
-    usable, ranges = below.at_least(least), place_ranges(source)
-    name = f"pairs-{order}"
-    work = CountPairs(parts, name, usable, least if len(ranges) == 1 else 1)
-    sizes = [found for _, found in engine.map(work, ranges, progress=lambda places: tell(places.count))]
-    made = len(ranges)
-    if len(ranges) > 1:
-        buckets = bucket_ranges(sizes, MOST_PAIRS)
-        adding = SumPairs(parts, f"sums-{order}", usable, name, len(ranges), least)
-        name, made = adding.name, sum(1 for _ in engine.map(adding, buckets))
-    firsts, seconds, counts = (
-        np.concatenate([parts.open(f"{name}-{number}").array(column) for number in range(made)])
-        for column in ("firsts", "seconds", "counts")
-    )
-    parts.remove("pairs", "sums")
+    usable, folder, ranges = below.at_least(least), source.parent, place_ranges(source, PLACES)
+    if len(ranges) <= 2:
+        ranges = place_ranges(source, 2 * PLACES)
+    map_ranges = partial(engine.map, partitions=ranges, progress=lambda places: tell(places.count))
+    if len(ranges) == 1:
+        found = [pairs for _, pairs in map_ranges(partial(count_pairs, usable, least))]
+    else:
+        sizes = np.stack([found for _, found in map_ranges(partial(bucket_pairs, folder, usable))])
+        work = partial(sum_pairs, folder, usable, least, np.cumsum(np.pad(sizes, ((0, 0), (1, 0))), axis=1))
+        found = [pairs for _, pairs in engine.map(work, bucket_ranges(sizes, MOST_PAIRS))]
+        _remove(folder, "pairs-*")
+    firsts, seconds, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
     # Not the order of tables and buckets, which depends on how the text was cut.
     by_count = np.lexsort((seconds, firsts, -counts.astype(np.int64)))
-    return Level(
-        order=order,
-        counts=counts[by_count].astype(np.uint64),
-        firsts=firsts[by_count],
-        seconds=seconds[by_count],
-    )
+    return Level(order=below.order + 1, counts=counts[by_count], firsts=firsts[by_count], seconds=seconds[by_count])
 
 
-@dataclass(frozen=True, slots=True)
-class EncodePairs:
-    """Makes a part of a range: the numbers of an order's n-grams, given those of the order below.
-
-    Attributes
-    ----------
-    parts
-        Where parts go.
-    """
-
-    parts: Parts
-
-    def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> None:
-        """Encode a range."""
-        with atomic_writer(self.parts.numbers(f"coded-{places.number}"), "wb") as stream:
-            for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
-                output = np.empty(len(numbers) - 1, np.uint32)
-                index.encode(numbers, output)
-                stream.write(output.data)
-            if places.last:  # which nothing follows: the end of a sentence
-                stream.write(np.array([SENTENCE_END], np.uint32).data)
+def encode_pairs(places: PlaceRange, index: kernels.PairIndex) -> Numbers:
+    """Return the numbers of an order's n-grams in a range, given those of the order below."""
+    numbers = MappedNumbers(places.path).numbers[places.first : places.first + places.count + 1]
+    output = np.empty(len(numbers) - 1, np.uint32)
+    index.encode(numbers, output)
+    return output
 
 
-def load_index(parts: Parts) -> kernels.PairIndex:
-    """Return the index of the n-grams of the order that was counted last."""
-    part = parts.open("level")
-    return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
-
-
-def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine: Engine, tell: Progress) -> None:
+def encode_order(source: Path, target: Path, level: Level, engine: Engine, tell: Progress) -> None:
     """Write the numbers of an order's n-grams, given those of the order below.
 
     Parameters
@@ -785,24 +588,17 @@ def encode_order(source: Path, target: Path, level: Level, parts: Parts, engine:
         The numbers that there are, and where the new ones go.
     level
         The n-grams of the order.
-    parts, engine, tell
+    engine, tell
         As for `count_order`.
     """
-    parts.write("level", {"firsts": level.firsts, "seconds": level.seconds})
-    ranges = place_ranges(source)
-    for _ in engine.map(
-        EncodePairs(parts), ranges, state=partial(load_index, parts), progress=lambda places: tell(places.count)
-    ):
-        pass
-    coded = [parts.numbers(f"coded-{places.number}") for places in ranges]
-    if len(coded) == 1:
-        coded[0].replace(target)
-    else:
-        with atomic_writer(target, "wb") as stream:
-            for part in coded:
-                for numbers in chunks(part):
-                    stream.write(numbers.data)
-    parts.remove("coded", "level")
+    index = partial(kernels.PairIndex, level.firsts, level.seconds)
+    coded = engine.map(
+        encode_pairs, place_ranges(source, _CHUNK), state=index, progress=lambda places: tell(places.count)
+    )
+    with atomic_writer(target, "wb") as stream, closing(coded):
+        for _, numbers in coded:
+            stream.write(numbers.data)
+        stream.write(np.array([SENTENCE_END], np.uint32).data)  # nothing follows the last place: a sentence ends
 
 
 class Counted(NamedTuple):
@@ -812,8 +608,8 @@ class Counted(NamedTuple):
     """Its words."""
     levels: list[Level]
     """Its n-grams of all orders."""
-    corpus: list[tuple[str, str]]
-    """The identity of the corpus, from `fingerprints`."""
+    corpus: Sequence[tuple[str, str]]
+    """The identity of the corpus, as from `corpus_identity`."""
 
 
 def count_corpus(
@@ -839,23 +635,20 @@ def count_corpus(
     DataError, EngineError
         If the corpus cannot be read, or is too small for the options; or the folder cannot be written.
     """
-    ranges, parts = text_ranges(corpus, engine), folder.parts()
-    read = read_ranges(ranges, parts, options, engine, shown.stage("reading", None, " words"))
-    vocabulary, level = merge_words(parts, len(ranges), folder.numbers(1), options.least_count(1))
-    parts.remove("words")
-    _check_size(corpus, vocabulary.total, options)
-    levels = [level]
-    _check_listed(level, options)
+    counted = count_words(text_ranges(corpus, engine), folder, options, engine, shown.stage("reading", None, " words"))
+    _check_size(corpus, counted.vocabulary.total, options)
+    _check_listed(counted.levels[0], options)
     for order in range(2, options.orders[-1] + 1):
         source = folder.numbers(order - 1).absolute()
         places = source.stat().st_size // 4
         tell = shown.stage(f"counting, order {order}", places, " words")
-        level = count_order(source, levels[-1], options.least_count(order), parts, engine, tell)
+        level = count_order(source, counted.levels[-1], options.least_count(order), engine, tell)
         _check_listed(level, options)
-        levels.append(level)
-        tell = shown.stage(f"encoding, order {order}", places, " words")
-        encode_order(source, folder.numbers(order), level, parts, engine, tell)
-    return Counted(vocabulary, levels, fingerprints(ranges, [each.content for each in read]))
+        counted.levels.append(level)
+        encode_order(
+            source, folder.numbers(order), level, engine, shown.stage(f"encoding, order {order}", places, " words")
+        )
+    return counted
 
 
 def _check_size(corpus: Sequence[PathLike], total: int, options: TrainingOptions) -> None:

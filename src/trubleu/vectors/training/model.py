@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.native import kernels
+from trubleu.vectors.training.options import LEAST_ALPHA
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,36 +57,25 @@ class Material:
         return kernels.training_blocks(self.places)
 
 
-@dataclass(slots=True)
 class Model:
     """Vectors in training.
 
-    Matrix rows are longer than vectors: padded with zeros, which stay zeros.
+    Parameters
+    ----------
+    material
+        What they are trained on.
+    options
+        How.
+    matrices
+        Input and output so far, as `new_rows` makes them, from a checkpoint; None to begin.
+
+    Attributes
+    ----------
+    input, output
+        The matrices. Their rows are longer than vectors: padded with zeros, which stay zeros.
     """
 
-    input: Rows
-    output: Rows
-    _kernel: kernels.SkipGram
-    _material: Material
-    _options: TrainingOptions
-    _steps: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._steps = self._options.epochs * self._material.blocks
-
-    @classmethod
-    def build(cls, material: Material, options: TrainingOptions, matrices: tuple[Rows, Rows] | None = None) -> Model:
-        """Create a model, or resume with the matrices of a checkpoint.
-
-        Parameters
-        ----------
-        material
-            What it is trained on.
-        options
-            How.
-        matrices
-            Input and output so far, as `new_rows` makes them.
-        """
+    def __init__(self, material: Material, options: TrainingOptions, matrices: tuple[Rows, Rows] | None = None) -> None:
         stream = 0 if options.mode == "joint" else material.orders[0]
         words_out = options.output == "words"
         if matrices is None:
@@ -96,29 +86,22 @@ class Model:
         join = join_thresholds(material.counts, options.beta)
 
         def kernel(units: NDArray[np.float64]) -> kernels.SkipGram:
-            noise = units[: len(matrices[1])] ** _NOISE_POWER
+            noise = units[: len(self.output)] ** _NOISE_POWER
             keep = keep_thresholds(units, options.sample)
-            return kernels.SkipGram(
-                *matrices,
-                noise,
-                keep,
-                join,
-                options.dim,
-                options.window,
-                options.negative,
-                words_out,
-                options.seed,
-                stream,
-            )
+            sizes = options.dim, options.window, options.negative
+            return kernels.SkipGram(*matrices, noise, keep, join, *sizes, words_out, options.seed, stream)
 
+        self.input, self.output = matrices
+        self._material = material
+        self._options = options
+        self._levels = [file.numbers for file in material.files], list(material.orders), material.listed
         counts = material.counts.astype(np.float64)
-        model = cls(*matrices, kernel(counts), material, options)
+        self._kernel = kernel(counts)
         if options.mode == "joint":
-            units = model.count_units(options.epochs)
+            units = self.count_units(options.epochs)
             if words_out:  # single words are predicted everywhere, also inside n-grams
                 units[: material.listed[0]] = counts[: material.listed[0]]
-            model._kernel = kernel(units)
-        return model
+            self._kernel = kernel(units)
 
     def count_units(self, epoch: int) -> NDArray[np.float64]:
         """Count how often each entry occurs in the segmentation of one epoch; at least once."""
@@ -143,7 +126,7 @@ class Model:
             Entries seen, pairs trained, and the sum of their losses.
         """
         options = self._options
-        step = (options.alpha - options.least_alpha) / self._steps
+        step = (options.alpha - LEAST_ALPHA) / (options.epochs * self._material.blocks)
         done = self._kernel.train(*self._levels, epoch, first, last, options.alpha, step, threads)
         self._release()
         return done
@@ -152,11 +135,6 @@ class Model:
         """Release the memory of the corpus except the current block."""
         for file in self._material.files:
             file.release()
-
-    @property
-    def _levels(self) -> tuple[list[Numbers], list[int], list[int]]:
-        numbers = [file.numbers for file in self._material.files]
-        return numbers, list(self._material.orders), self._material.listed
 
 
 def matrix_rows(material: Material, options: TrainingOptions) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -22,7 +21,8 @@ BETA: Final = 0.125
 MOST_DIMENSIONS: Final = 4096
 MOST_NEGATIVES: Final = 63
 MOST_WINDOW: Final = 1000
-_LEAST_ALPHA: Final = 1e-4
+LEAST_ALPHA: Final = 1e-4
+"""The final learning rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,15 +99,13 @@ class TrainingOptions:
                 "give one for each, or just one"
             )
         for count in self.min_count:
-            _whole("min-count", count, 1, 2**63 - 1)
-        _whole("dim", self.dim, 1, MOST_DIMENSIONS)
-        _whole("window", self.window, 1, MOST_WINDOW)
-        _whole("negative", self.negative, 1, MOST_NEGATIVES)
-        _whole("epochs", self.epochs, 1, 1_000_000)
-        _whole("seed", self.seed, 0, 2**64 - 1)
-        _between("beta", self.beta, 0.0, 10.0)
-        _between("sample", self.sample, 0.0, 1.0)
-        _between("alpha", self.alpha, _LEAST_ALPHA, 1.0)
+            _check("min-count", count, 1, 2**63 - 1)
+        limits = {"dim": MOST_DIMENSIONS, "window": MOST_WINDOW, "negative": MOST_NEGATIVES, "epochs": 1_000_000}
+        for name, most in limits.items():
+            _check(name, getattr(self, name), 1, most)
+        _check("seed", self.seed, 0, 2**64 - 1)
+        for name, least, largest in (("beta", 0.0, 10.0), ("sample", 0.0, 1.0), ("alpha", LEAST_ALPHA, 1.0)):
+            _check(name, getattr(self, name), least, largest)
 
     def _check_orders(self) -> None:
         fine = all(type(order) is int and 1 <= order <= MAX_ORDER for order in self.orders)
@@ -122,11 +120,6 @@ class TrainingOptions:
             raise UsageError("output words is for mode joint: in mode separate an order's n-grams are all there is")
         if self.beta != BETA and self.mode != "joint":
             raise UsageError("beta is for mode joint: mode separate joins nothing at random; leave it out")
-
-    @property
-    def least_alpha(self) -> float:
-        """The final learning rate."""
-        return _LEAST_ALPHA
 
     def least_count(self, order: int) -> int:
         """Return the minimum count for an n-gram of this length to be useful.
@@ -153,11 +146,9 @@ class TrainingOptions:
         return asdict(self) | lists | {"tokenizer": tokenizer(self.tokenize).name}
 
 
-def _whole(name: str, value: object, least: int, most: int) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value}")
-
-
-def _between(name: str, value: float, least: float, most: float) -> None:
-    if not isinstance(value, int | float) or not math.isfinite(value) or not least <= value <= most:
-        raise UsageError(f"{name} must be a number from {least:g} to {most:g}, not {value}")
+def _check(name: str, value: object, least: float, most: float) -> None:
+    """Raise an error for a number out of its range, which is of whole numbers if its ends are."""
+    whole = isinstance(most, int)
+    if not isinstance(value, int if whole else int | float) or isinstance(value, bool) or not least <= value <= most:
+        kind, ends = ("whole number", f"{least} to {most:,}") if whole else ("number", f"{least:g} to {most:g}")
+        raise UsageError(f"{name} must be a {kind} from {ends}, not {value}")

@@ -1,54 +1,267 @@
-"""Train n-gram vectors from text: skip-gram with negative sampling (Mikolov et al. 2013)."""
+"""Train n-gram vectors from text: skip-gram with negative sampling (Mikolov et al. 2013).
+
+Checkpoints of a training run are a cache in a folder beside the store that it will become::
+
+    V.training/
+        order-N.ids   the corpus as numbers of n-grams of N words
+        …             numbers of a count that is running (`trubleu.vectors.training.counts`)
+        *.result      entries of the cache
+        lock          held by the process that writes here
+
+The entries (`trubleu.execution.cache.Entries`) are the vocabulary, which vouches for the numbers; the vectors of each
+finished model; and the state of the model in training, replaced after every epoch. They are named by a hash of the
+corpus, the options and the code, so nothing of another training is ever used. What is damaged is made again.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 import signal
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.execution.cache import Cache
+from trubleu.execution.cache import SUFFIX, Cache, Entries
 from trubleu.execution.local import InThisProcess
+from trubleu.execution.serialization import typed
 from trubleu.files import paths
 from trubleu.files.lines import open_bytes
 from trubleu.files.paths import check_standard_input_once, is_standard, name_of
-from trubleu.files.writer import check_writable
+from trubleu.files.writer import LOCK, check_writable, locked
 from trubleu.native import resolve_threads
 from trubleu.progress import Bars
 from trubleu.text import tokenizer
-from trubleu.vectors.store import PRECISIONS, VectorStore
-from trubleu.vectors.training.checkpoint import Finished, Folder
-from trubleu.vectors.training.counts import (
-    MappedNumbers,
-    comes_once,
-    contents_of,
-    count_corpus,
-    fingerprints,
-    spell,
-    text_ranges,
-)
-from trubleu.vectors.training.model import Material, Model
+from trubleu.vectors.store import VectorStore, number_type
+from trubleu.vectors.training import counts
+from trubleu.vectors.training.counts import Counted, Level, MappedNumbers, Vocabulary
+from trubleu.vectors.training.model import Material, Model, matrix_rows, new_rows
 from trubleu.vectors.training.options import TrainingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.vectors.store import Precision
-    from trubleu.vectors.training.checkpoint import State
-    from trubleu.vectors.training.counts import Level, Vocabulary
     from trubleu.vectors.training.model import Rows
 
+    Array = Callable[[str], NDArray[Any]]
+
+_NUMBERS: Final = 1 << 22  # numbers per batch
+_COLUMNS: Final = ("counts", "firsts", "seconds")
 _BLOCKS_A_CALL: Final = 32  # a few tenths of a second; Ctrl-C and progress are handled in between
 _BLOCKS_A_THREAD: Final = 16  # minimum: threads wait for each other at the end of a call
 _ROWS: Final = 1 << 14  # matrix rows checked per batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The progress of a model.
+
+    Attributes
+    ----------
+    epoch, block
+        Which epoch it is at, and which part of the corpus comes next.
+    pairs, loss
+        Pairs trained in this epoch so far, and the sum of their losses.
+    losses
+        The mean loss of each epoch that is over.
+    """
+
+    epoch: int = 0
+    block: int = 0
+    pairs: int = 0
+    loss: float = 0.0
+    losses: tuple[float, ...] = ()
+
+    def after_epoch(self) -> State:
+        """Return the state at the beginning of the next epoch."""
+        return State(epoch=self.epoch + 1, losses=(*self.losses, self.loss / self.pairs))
+
+
+class Folder:
+    """The folder of a training run.
+
+    Parameters
+    ----------
+    out
+        The store that the training will become.
+    options
+        What is trained.
+    cache
+        Knows the key.
+    resume
+        Whether to continue what is there.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    corpus
+        The identity of the corpus, which tells the training from others, as the options do.
+    """
+
+    def __init__(self, out: PathLike, options: TrainingOptions, cache: Cache, *, resume: bool = False) -> None:
+        # Its files are memory-mapped, so it is local even if the store is remote.
+        self.path = Path(f"{paths.base_name(out) if paths.is_remote(out) else os.fspath(out)}.training")
+        self.corpus: Sequence[tuple[str, str]] = ()
+        self._options = options
+        self._cache = cache
+        self._resume = resume
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the folder against other processes; unless resuming, create it and remove the files of an earlier run.
+
+        Raises
+        ------
+        UsageError
+            If there is nothing to continue, or without resuming a checkpoint, which may have taken days, unless all is
+            to be computed anew.
+        DataError
+            If another process writes there, or nobody may.
+        """
+        if self._resume and not self._holds_entries():
+            raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise DataError(f"the folder {self.path} cannot be created: {error.strerror or error}") from error
+        with locked(self.path):
+            if not self._resume:
+                self._clear()
+            yield
+
+    def _clear(self) -> None:
+        if self._holds_entries() and not self._cache.anew:
+            raise UsageError(
+                f"{self.path} holds a training that was not finished; continue it with --resume, or remove that folder"
+            )
+        try:
+            for path in sorted(self.path.iterdir(), key=lambda path: path.suffix != SUFFIX):  # entries first
+                if path.name != LOCK:
+                    path.unlink()
+        except OSError as error:
+            raise DataError(f"the folder {self.path} cannot be emptied: {error.strerror or error}") from error
+
+    def remove(self) -> None:
+        """Remove the folder and its contents."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def numbers(self, order: int) -> Path:
+        """Return the file with the corpus as n-grams of this length."""
+        return self.path / f"order-{order}.ids"
+
+    def write_counts(self, counted: Counted) -> None:
+        """Write what was counted, once for all epochs, and remove the numbers of orders that are not trained."""
+        self.corpus = counted.corpus
+        vocabulary, orders = counted.vocabulary, self._options.orders
+        arrays: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
+        for level in counted.levels:
+            arrays |= {f"{name}-{level.order}": getattr(level, name) for name in _COLUMNS}
+        files = [self.numbers(order).name for order in orders]
+        self._entries.put(self._depends("counts"), {"total": vocabulary.total}, arrays, files)
+        for level in counted.levels:
+            if level.order not in orders:
+                self.numbers(level.order).unlink(missing_ok=True)
+
+    def read_counts(self) -> Counted:
+        """Read what `write_counts` wrote.
+
+        Raises
+        ------
+        UsageError
+            If there is none of this training, or it is damaged.
+        """
+
+        def unpack(header: dict[str, Any], array: Array) -> Counted:
+            levels: list[Level] = []
+            for order in range(1, self._options.orders[-1] + 1):
+                level = Level(order=order, **{name: array(f"{name}-{order}") for name in _COLUMNS})
+                level.check(len(levels[-1].counts) if levels else 0)
+                levels.append(level)
+            vocabulary = Vocabulary(heap=array("heap"), begins=array("begins"), total=header["total"])
+            vocabulary.check(len(levels[0].counts))
+            return Counted(vocabulary, levels, self.corpus)
+
+        found = self._entries.find(self._depends("counts"), unpack)
+        if found is None:
+            raise UsageError(
+                f"{self.path} holds no training of this text with these options, this version of TruBLEU and this key, "
+                "or it is damaged; continue with the same, or begin again with --no-cache"
+            )
+        return found
+
+    def write_model(self, model: int, vectors: Rows, losses: tuple[float, ...]) -> None:
+        """Write the vectors of a finished model, and the mean loss of each epoch."""
+        self._entries.put(self._depends("model", model), {"losses": losses}, {"vectors": vectors.reshape(-1)})
+
+    def read_model(self, model: int, rows: int) -> tuple[Rows, tuple[float, ...]] | None:
+        """Read what `write_model` wrote; None if the model is not finished, or damaged."""
+
+        def unpack(header: dict[str, Any], array: Array) -> tuple[Rows, tuple[float, ...]]:
+            return _matrix(array("vectors"), rows, self._options.dim), typed(tuple[float, ...], header["losses"])
+
+        return self._entries.find(self._depends("model", model), unpack)
+
+    def write_state(self, model: int, state: State, matrices: tuple[Rows, Rows]) -> None:
+        """Write the state of the model in training, atomically replacing the one before.
+
+        Raises
+        ------
+        DataError
+            If it cannot be written, for instance because the disk is full; the one before stays.
+        """
+        arrays = {f"matrix-{number}": matrix.reshape(-1) for number, matrix in enumerate(matrices)}
+        self._entries.put(self._depends("state"), {"model": model, "state": asdict(state)}, arrays)
+
+    def read_state(self, model: int, material: Material) -> tuple[State, tuple[Rows, Rows] | None]:
+        """Read the state of a model: its beginning, without matrices, if none was written, or it is damaged."""
+        options = self._options
+
+        def unpack(header: dict[str, Any], array: Array) -> tuple[State, tuple[Rows, Rows]]:
+            state: State = typed(State, header["state"])
+            numbers = (state.loss, *state.losses)
+            if header["model"] != model or state.epoch >= options.epochs or state.block > material.blocks:
+                raise ValueError("it is the state of something else")
+            if len(state.losses) != state.epoch or not all(map(math.isfinite, numbers)):
+                raise ValueError("its losses cannot be")
+            first, second = (new_rows(rows, options.dim) for rows in matrix_rows(material, options))
+            for number, matrix in enumerate((first, second)):
+                matrix[:] = _matrix(array(f"matrix-{number}"), *matrix.shape)
+            return state, (first, second)
+
+        return self._entries.find(self._depends("state"), unpack) or (State(), None)
+
+    def _depends(self, *what: object) -> list[object]:
+        return [*what, tuple(self._options.to_dict().items()), tuple(self.corpus)]
+
+    @cached_property
+    def _entries(self) -> Entries:
+        return Entries(str(self.path.absolute()), self._cache.key(self.path, resume=self._resume))
+
+    def _holds_entries(self) -> bool:
+        return any(self.path.glob(f"*{SUFFIX}"))
+
+
+def _matrix(numbers: NDArray[Any], rows: int, columns: int) -> Rows:
+    """Return numbers as a matrix; they must be finite."""
+    if numbers.dtype != np.float32:
+        raise TypeError("its numbers are of another type")
+    for first in range(0, len(numbers), _NUMBERS):
+        if not np.isfinite(numbers[first : first + _NUMBERS]).all():
+            raise ValueError("its numbers are not finite")
+    return numbers.reshape(rows, columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,20 +356,19 @@ def train_vectors(
     """
     options = options or TrainingOptions()
     workers = resolve_threads(threads, 1, worth=1)
-    if dtype not in PRECISIONS:
-        raise UsageError(f"dtype {dtype} is not known; known: {', '.join(PRECISIONS)}")
+    number_type(dtype)
     _check_paths(corpus, out)
     tokenizer(options.tokenize)
     cache = cache or Cache()
     resume = resume and not cache.anew
-    folder = Folder(out, cache)
+    folder = Folder(out, options, cache, resume=resume)
     run = _Run(corpus, out, options, folder, workers, dtype, progress or Bars(quiet=True), cache)
-    with cache.checked(), folder.locked(resume=resume):
+    with cache.checked(), folder.locked():
         counted = run.resumed(engine or InThisProcess()) if resume else run.count(engine or InThisProcess())
         if after_counting is not None:
             after_counting()
         try:
-            return run.train(*counted)
+            return run.train(counted)
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
 
@@ -170,7 +382,7 @@ def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
         raise UsageError("vectors cannot go to standard output; give a file")
     check_writable(out)
     for path in corpus:
-        if comes_once(path):
+        if counts.comes_once(path):
             continue
         with open_bytes(path):
             pass
@@ -191,48 +403,44 @@ class _Run:
     shown: Bars
     cache: Cache
 
-    def resumed(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
+    def resumed(self, engine: Engine) -> Counted:
         """Read the corpus only to identify it, and return what was counted of it."""
-        ranges = text_ranges(self.corpus, engine)
-        tell = self.shown.stage("comparing", len(ranges), " ranges")
-        self._identify(fingerprints(ranges, contents_of(ranges, engine, tell)))
-        return self.folder.read_counts(self.options)
+        ranges = counts.text_ranges(self.corpus, engine)
+        self.folder.corpus = counts.corpus_identity(
+            ranges, engine, self.shown.stage("comparing", len(ranges), " ranges")
+        )
+        return self.folder.read_counts()
 
-    def count(self, engine: Engine) -> tuple[Vocabulary, list[Level]]:
+    def count(self, engine: Engine) -> Counted:
         """Count words and n-grams, and write the first checkpoint."""
-        self.folder.begin()
         try:
-            vocabulary, levels, known = count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
-            self._identify(known)
-            self.folder.write_counts(vocabulary, levels, self.options)
+            counted = counts.count_corpus(self.corpus, self.folder, self.options, engine, self.shown)
+            self.folder.write_counts(counted)
         except BaseException:
             self.folder.remove()
             raise
-        return vocabulary, levels
+        return counted
 
-    def _identify(self, known: Sequence[tuple[str, str]]) -> None:
-        self.folder.training = tuple(self.options.to_dict().items()), tuple(known)
-
-    def train(self, vocabulary: Vocabulary, levels: list[Level]) -> Training:
+    def train(self, counted: Counted) -> Training:
         """Train all models that are not finished, and write the store."""
-        materials = _materials(self.folder, levels, self.options)
+        materials = _materials(self.folder, counted.levels, self.options)
         losses: tuple[float, ...] = ()
         for number, material in enumerate(materials):
-            if finished := self.folder.read_model(number, len(material.counts), self.options):
+            if finished := self.folder.read_model(number, len(material.counts)):
                 self.cache.count(self.options.epochs, self.options.epochs)
             else:
                 finished = self._train_model(number, material)
-                self.folder.write_model(number, finished)
-            losses += finished.losses
+                self.folder.write_model(number, *finished)
+            losses += finished[1]
             del finished  # one at a time, to save memory
-        made = self._write_store(vocabulary, levels, materials, losses)
+        made = self._write_store(counted, [len(material.counts) for material in materials], losses)
         self.folder.remove()
         return made
 
-    def _train_model(self, number: int, material: Material) -> Finished:
-        """Train one model to completion."""
-        state, matrices = self.folder.read_state(number, material, self.options)
-        model = Model.build(material, self.options, matrices)
+    def _train_model(self, number: int, material: Material) -> tuple[Rows, tuple[float, ...]]:
+        """Train one model to completion, and return its vectors and losses."""
+        state, matrices = self.folder.read_state(number, material)
+        model = Model(material, self.options, matrices)
         del matrices
         blocks, places, epochs = material.blocks, material.places, self.options.epochs
         self.cache.count(state.epoch, epochs)
@@ -257,46 +465,41 @@ class _Run:
                 state = state.after_epoch()
                 if state.epoch < epochs:
                     self.folder.write_state(number, state, (model.input, model.output))
-        return Finished(model.input[:, : self.options.dim], state.losses)
+        return model.input[:, : self.options.dim], state.losses
 
-    def _write_store(
-        self,
-        vocabulary: Vocabulary,
-        levels: Sequence[Level],
-        materials: Sequence[Material],
-        losses: tuple[float, ...],
-    ) -> Training:
+    def _write_store(self, counted: Counted, rows: Sequence[int], losses: tuple[float, ...]) -> Training:
         self.shown.stage("writing", None, "")
-        options, words = self.options, vocabulary.words()
+        options, levels, total = self.options, counted.levels, counted.vocabulary.total
+        words = counted.vocabulary.words()
         ngrams: list[str] = []
-        counts, entries = [], {}
+        seen, entries = [], {}
         for order, least in zip(options.orders, options.min_count, strict=True):
             entries[order] = levels[order - 1].at_least(least)
-            ngrams += spell(words, levels, order, entries[order])
-            counts.append(levels[order - 1].counts[: entries[order]])
+            ngrams += counts.spell(words, levels, order, entries[order])
+            seen.append(levels[order - 1].counts[: entries[order]])
         names = ", ".join(paths.base_name(name_of(path)) for path in self.corpus)
         VectorStore.write(
             self.out,
             ngrams,
-            self._all_vectors([len(material.counts) for material in materials]),
-            counts=np.concatenate(counts),
+            self._all_vectors(rows),
+            counts=np.concatenate(seen),
             orders=options.orders,
-            options=options.to_dict() | {"corpus": names, "words": vocabulary.total},
+            options=options.to_dict() | {"corpus": names, "words": total},
             dtype=self.dtype,
         )
         path = os.fspath(self.out) if paths.is_remote(self.out) else Path(self.out)
-        return Training(path=path, entries=entries, words=vocabulary.total, losses=losses)
+        return Training(path=path, entries=entries, words=total, losses=losses)
 
     def _all_vectors(self, rows: Sequence[int]) -> Rows:
         """Return the vectors of all models, concatenated, given the rows of each."""
         vectors, first = np.empty((sum(rows) if len(rows) > 1 else 0, self.options.dim), np.float32), 0
         for number, count in enumerate(rows):
-            finished = self.folder.read_model(number, count, self.options)  # one at a time, to save memory
+            finished = self.folder.read_model(number, count)  # one at a time, to save memory
             if finished is None:
                 raise DataError(f"a model in {self.folder.path} was altered or damaged; continue with --resume")
             if len(rows) == 1:
-                return finished.vectors
-            vectors[first : first + count] = finished.vectors
+                return finished[0]
+            vectors[first : first + count] = finished[0]
             first += count
         return vectors
 
@@ -308,15 +511,9 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
     materials = []
     for orders in groups:
         listed = [levels[order - 1].at_least(least[order]) for order in orders]
-        counts = [levels[order - 1].counts[:count] for order, count in zip(orders, listed, strict=True)]
-        materials.append(
-            Material(
-                orders=orders,
-                files=[MappedNumbers(folder.numbers(order)) for order in orders],
-                listed=listed,
-                counts=np.concatenate(counts),
-            )
-        )
+        seen = [levels[order - 1].counts[:count] for order, count in zip(orders, listed, strict=True)]
+        files = [MappedNumbers(folder.numbers(order)) for order in orders]
+        materials.append(Material(orders=orders, files=files, listed=listed, counts=np.concatenate(seen)))
     return materials
 
 
