@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -19,18 +20,9 @@ from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.progress import Steps, no_steps
-from trubleu.render.charts import (
-    StripRow,
-    StripTable,
-    bucket_chart,
-    histogram_chart,
-    interval_text,
-    legend_keys,
-    strip_table,
-    table_grid,
-)
+from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, strip_table, table_grid
 from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
-from trubleu.render.pages import page_asset, page_script, rendered_page, report_style
+from trubleu.render.pages import report_page
 from trubleu.render.scores import record_tables, score_notes, score_tables
 from trubleu.render.tables import (
     FOR_PROGRAMS,
@@ -49,6 +41,7 @@ if TYPE_CHECKING:
 
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
     from trubleu.explain.similarity import AnyExplanation
+    from trubleu.render.charts import StripTable
 
 
 Difference = TypeVar("Difference", "SegmentDifference", "NGramDifference")
@@ -313,36 +306,30 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     """
     tests = score_tables(comparison.report)[1:]
     data, held = segments_json(comparison, digits, steps)
-    metric = comparison.metrics[comparison.metric]
-    text = rendered_page(
+    return report_page(
         "compare.html.j2",
-        report_style() + page_asset("compare.css"),
-        page_script() + page_asset("compare.js"),
+        "compare.css",
+        "compare.js",
         title=_title(comparison.systems),
         verdicts=[verdict(comparison, digits)],
         about=_about(comparison),
-        warnings=(),
         segments=len(comparison.references),
         held=held,
         systems=comparison.systems,
         metric=comparison.metric,
         metrics=comparison.report.metrics,
         scores=_scores(comparison, digits),
-        tests=[table_grid(table, digits, "tests", 3) for table in tests],
+        tests=[table_grid(table, digits, "tests") for table in tests],
         confidence=f"{comparison.report.confidence or 0.0:.0%}",
         histograms=list(_histograms(comparison)),
         buckets=list(_buckets(comparison, digits)),
         notes=comparison.notes,
         legend_keys=legend_keys(comparison.systems),
         ngrams=list(_ngrams(comparison, digits)),
-        words=isinstance(metric, TruBleu),
-        explained=is_explainable(metric),
-        similar=isinstance(metric, TruBleu),
+        words=isinstance(comparison.metrics[comparison.metric], TruBleu),
         how=list(score_notes(comparison.report)),
         data=data,
     )
-    # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _about(comparison: SystemComparison) -> str:
@@ -372,13 +359,12 @@ def _scores(comparison: SystemComparison, digits: int) -> StripTable:
     """Return the scores, best first, with a strip for those by the first metric."""
     report = comparison.report
     sign = 1 if comparison.metric in report.lower_is_better else -1
-    rows = []
-    for system in sorted(comparison.systems, key=lambda name: sign * report.score(name, comparison.metric).score):
-        found = [report.score(system, name) for name in report.metrics]
-        cells = [interval_text(row.score, row.low, row.high, digits) for row in found]
-        rows.append(StripRow([system, *cells], (found[0].score, found[0].low, found[0].high)))
-    heads = [column.heading for column in score_tables(report)[0].columns]
-    return strip_table("scores", heads, rows, at=2)
+    first = [row for row in report.scores if row.metric == comparison.metric]
+    first.sort(key=lambda row: sign * row.score)
+    table = score_tables(report)[0]
+    rows = {row[0]: row for row in table.rows}
+    grid = table_grid(replace(table, rows=[rows[row.system] for row in first]), digits, "scores")
+    return strip_table(grid, [Estimate(row.score, row.low, row.high) for row in first], at=2)
 
 
 def _histograms(comparison: SystemComparison) -> Iterator[Any]:
@@ -389,14 +375,14 @@ def _histograms(comparison: SystemComparison) -> Iterator[Any]:
 
 
 def _buckets(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
-    cells = {(row.by, row.bucket, row.system): (row.score, row.low, row.high) for row in comparison.buckets}
+    cells = {(row.by, row.bucket, row.system): Estimate(row.score, row.low, row.high) for row in comparison.buckets}
     for cut, table in zip(comparison.cuts, bucket_tables(comparison), strict=True):
         rows = {system: [cells.get((cut.by, label, system)) for label in cut.labels] for system in comparison.systems}
         yield {
             "by": cut.by,
             "about": _DESCRIBED.get(cut.by, ""),
             "chart": bucket_chart(f"By {cut.by}", cut.labels, rows),
-            "grid": table_grid(table, digits, f"scores by {cut.by}", 2),
+            "grid": table_grid(table, digits, f"scores by {cut.by}"),
         }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.render.charts import table_grid
-from trubleu.render.pages import page_script, page_style, rendered_page
+from trubleu.render.pages import page_asset, page_style, rendered_page
 from trubleu.render.tables import MISSING, Column, Table, cut, one_line, render_tables, table_of, width
 from trubleu.results import SCHEMA
 
@@ -895,7 +895,7 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
     return rendered_page(
         "page.html.j2",
         page_style(),
-        page_script(),
+        page_asset("page.js"),
         segments=[dict(zip(explanations, several, strict=True)) for several in by_segment],
         systems=list(explanations),
         metric=everything[0].metric,

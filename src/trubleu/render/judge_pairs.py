@@ -10,15 +10,7 @@ from trubleu.errors import counted
 from trubleu.judge.pairs.results import Measure
 from trubleu.judge.report import Rival, brief_interval, data_needed, standard_error, verdict
 from trubleu.metrics.trubleu import TruBleu
-from trubleu.render.charts import (
-    StripRow,
-    interval_text,
-    legend_keys,
-    scatter_chart,
-    strip_table,
-    sweep_charts,
-    table_grid,
-)
+from trubleu.render.charts import TITLES, legend_keys, scatter_chart, strip_table, sweep_charts, table_grid
 from trubleu.render.explanations import STEPS
 from trubleu.render.judge_ratings import metric_table
 from trubleu.render.judge_segments import (
@@ -29,7 +21,7 @@ from trubleu.render.judge_segments import (
     observation_view,
     pair_counts,
 )
-from trubleu.render.pages import page_asset, page_script, rendered_page, report_style
+from trubleu.render.pages import report_page
 from trubleu.render.tables import (
     MISSING,
     Bounds,
@@ -38,6 +30,7 @@ from trubleu.render.tables import (
     Estimate,
     Table,
     render_report,
+    row_tables,
     starred,
     table_of,
 )
@@ -46,19 +39,14 @@ from trubleu.signature import number_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport
+    from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport, SweepName
+    from trubleu.render.charts import StripTable
 
 LEVEL: Final = 0.05
 """Significance level."""
 
 BROWSE: Final = 200
 """Default number of observations on a page."""
-
-_SWEEPS: Final = {
-    "threshold": "Spearman's ρ by the least weight of a reference",
-    "unit": "Spearman's ρ by the size of units",
-    "order": "Spearman's ρ by the length of n-grams",
-}
 
 _KINDS_OF_INTERVALS: Final = (
     "segments and systems: bootstrap over both; Fisher: with N = both signs of every unit, as the ΔBLEU paper printed; "
@@ -79,8 +67,8 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
     digits
         Decimals for people.
     """
-    tables, notes = pairs_tables(report), pairs_notes(report)
-    return render_report(report, format, digits, pairs_verdict(report), tables, notes)
+    tables = pairs_tables(report)
+    return render_report(format, digits, row_tables(report), tables, pairs_notes(report), pairs_verdict(report))
 
 
 def pairs_verdict(report: PairsReport) -> Iterator[str]:
@@ -89,39 +77,48 @@ def pairs_verdict(report: PairsReport) -> Iterator[str]:
     if not defined:
         yield "No correlation is defined: the scores or the ratings do not vary."
         return
-    best = max(defined, key=lambda row: row.spearman or 0.0)
-    shown = brief_interval(best.spearman or 0.0, best.spearman_low, best.spearman_high)
-    tests: dict[frozenset[Measure], ComparisonRow] = {frozenset(_compared(row)): row for row in report.comparisons}
-    segments = max(row.segments for row in report.pairs)
-    rivals = []
-    for row in defined:
-        if row is not best:
-            test = tests.get(frozenset({_measure(best), _measure(row)}))
-            rivals.append(_rival(row, (best.spearman or 0.0) - (row.spearman or 0.0), test, segments, report))
+    best = max(defined, key=_rho)
+    tests = {frozenset(_compared(row)): row for row in report.comparisons}
+    rivals = [
+        _rival(row, _rho(best) - _rho(row), tests.get(frozenset({_measure(best), _measure(row)})), report)
+        for row in defined
+        if row is not best
+    ]
+    shown = brief_interval(_rho(best), best.spearman_low, best.spearman_high)
     head = f"{_measure(best)} agrees best with people: Spearman's ρ {shown}"
-    yield verdict(head, rivals, LEVEL, segments, "rated segments")
+    yield verdict(head, rivals, LEVEL, _segments(report), "rated segments")
     if best.spearman_low is not None and best.spearman_low <= 0 <= (best.spearman_high or 0.0):
         yield "The interval holds 0: these data do not show that it agrees with people at all."
 
 
-def _rival(
-    row: CorrelationRow, difference: float, test: ComparisonRow | None, segments: int, report: PairsReport
-) -> Rival:
+def _rho(row: CorrelationRow) -> float:
+    return row.spearman or 0.0
+
+
+def _segments(report: PairsReport) -> int:
+    return max(row.segments for row in report.pairs)
+
+
+def _rival(row: CorrelationRow, difference: float, test: ComparisonRow | None, report: PairsReport) -> Rival:
     name = str(_measure(row))
     if test is None or test.spearman_difference_low is None or test.spearman_difference_high is None:
         return Rival(name, difference, None if test is None else test.spearman_p_holm)
     ends = test.spearman_difference_low, test.spearman_difference_high
     error = standard_error(*ends, report.setting.confidence)
-    return Rival(name, difference, test.spearman_p_holm, data_needed(segments, difference, error))
+    return Rival(name, difference, test.spearman_p_holm, data_needed(_segments(report), difference, error))
 
 
 def pairs_tables(report: PairsReport) -> list[Table]:
     """Return the non-empty tables for people."""
-    tables = [_correlations(report), _other_intervals(report)]
+    tables = [
+        table_of(report.correlations, _COEFFICIENTS, "Agreement with people", name="correlations"),
+        _other_intervals(report),
+    ]
     if report.comparisons:
-        tables.append(_comparisons(report))
+        tables.append(table_of(report.comparisons, _COMPARISON, "Which agrees better", name="comparisons"))
     tables += [_sweep(report, sweep) for sweep in dict.fromkeys(row.sweep for row in report.sweeps)]
-    return [*tables, _systems(report), _pairs(report)]
+    columns = [Column("a"), Column("b"), Column("segments", kind="count"), Column("units", kind="count")]
+    return [*tables, _systems(report), table_of(report.pairs, columns, "Pairs", name="pairs")]
 
 
 def pairs_notes(report: PairsReport) -> Iterator[str]:
@@ -156,28 +153,20 @@ def _compared(row: ComparisonRow) -> tuple[Measure, Measure]:
     return (y, x) if (row.spearman_difference or 0.0) < 0 else (x, y)
 
 
-_MEASURE: Final = (Column("metric"), Column("condition", "references"))
-
-
-def _ends(row: Any, name: str) -> tuple[float | None, float | None]:
-    return getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
-
-
 def _estimate(row: Any, name: str) -> Estimate:
-    return Estimate(getattr(row, name), *_ends(row, name))
+    return Estimate(*(getattr(row, each) for each in (name, f"{name}_low", f"{name}_high")))
 
 
-def _correlations(report: PairsReport) -> Table:
-    columns = [
-        *_MEASURE,
-        Column("spearman", "Spearman's ρ", "number", of=lambda row: _estimate(row, "spearman")),
-        Column("kendall", "Kendall's τ", "number", of=lambda row: _estimate(row, "kendall")),
-    ]
-    return table_of(report.correlations, columns, "Agreement with people", name="correlations")
+_MEASURE: Final = (Column("metric"), Column("condition", "references"))
+_COEFFICIENTS: Final = (
+    *_MEASURE,
+    Column("spearman", "Spearman's ρ", "number", of=lambda row: _estimate(row, "spearman")),
+    Column("kendall", "Kendall's τ", "number", of=lambda row: _estimate(row, "kendall")),
+)
 
 
-def _bounds(name: str, row: Any) -> Cell:
-    low, high = _ends(row, name)
+def _bounds(name: str, row: CorrelationRow) -> Cell:
+    low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
     return None if low is None or high is None else Bounds(low, high)
 
 
@@ -193,16 +182,14 @@ def _other_intervals(report: PairsReport) -> Table:
     )
 
 
-def _comparisons(report: PairsReport) -> Table:
-    columns = [
-        Column("x", of=lambda row: str(_compared(row)[0])),
-        Column("y", of=lambda row: str(_compared(row)[1])),
-        Column("spearman_difference", "ρ(x) − ρ(y)", "signed", of=lambda row: _difference(row, "spearman")),
-        Column("spearman_p_holm", "p (Holm)", "p", of=lambda row: starred(row.spearman_p_holm)),
-        Column("kendall_difference", "τ(x) − τ(y)", "signed", of=lambda row: _difference(row, "kendall")),
-        Column("kendall_p_holm", "p (Holm) of τ", "p", of=lambda row: starred(row.kendall_p_holm)),
-    ]
-    return table_of(report.comparisons, columns, "Which agrees better", name="comparisons")
+_COMPARISON: Final = (
+    Column("x", of=lambda row: str(_compared(row)[0])),
+    Column("y", of=lambda row: str(_compared(row)[1])),
+    Column("spearman_difference", "ρ(x) − ρ(y)", "signed", of=lambda row: _difference(row, "spearman")),
+    Column("spearman_p_holm", "p (Holm)", "p", of=lambda row: starred(row.spearman_p_holm)),
+    Column("kendall_difference", "τ(x) − τ(y)", "signed", of=lambda row: _difference(row, "kendall")),
+    Column("kendall_p_holm", "p (Holm) of τ", "p", of=lambda row: starred(row.kendall_p_holm)),
+)
 
 
 def _difference(row: ComparisonRow, name: str) -> Estimate:
@@ -213,18 +200,13 @@ def _difference(row: ComparisonRow, name: str) -> Estimate:
     return Estimate(value, low, high)
 
 
-def _sweep(report: PairsReport, sweep: str) -> Table:
+def _sweep(report: PairsReport, sweep: SweepName) -> Table:
     rows = [row for row in report.sweeps if row.sweep == sweep]
-    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for row in rows:
-        cells.setdefault((_value(sweep, row.value),), {})[row.metric] = _estimate(row, "spearman")
+    sign = "w>=" if sweep == "threshold" else ""
+    entries = (((sign + number_text(row.value),), row.metric, _estimate(row, "spearman")) for row in rows)
     conditions = ", ".join(dict.fromkeys(row.condition for row in rows if row.condition is not None))
-    title = _SWEEPS[sweep] + f" (references: {conditions})" * bool(conditions)
-    return metric_table(title, (sweep,), cells, [*dict.fromkeys(row.metric for row in rows)], f"sweep_{sweep}")
-
-
-def _value(sweep: str, value: float) -> str:
-    return f"w>={number_text(value)}" if sweep == "threshold" else number_text(value)
+    title = f"Spearman's ρ by {TITLES[sweep]}" + f" (references: {conditions})" * bool(conditions)
+    return metric_table(title, (sweep,), entries, [*dict.fromkeys(row.metric for row in rows)], f"sweep_{sweep}")
 
 
 def _systems(report: PairsReport) -> Table:
@@ -238,6 +220,7 @@ def _systems(report: PairsReport) -> Table:
         Column(
             "equal_share",
             "equal to a reference",
+            "number",
             of=lambda row: f"{100 * row.equal_share:.1f} %" if row.rated else MISSING,
         ),
     ]
@@ -246,11 +229,6 @@ def _systems(report: PairsReport) -> Table:
         columns.append(Column(f"score_{place}", str(measure), "number", 2, of))
     ordered = sorted(report.systems, key=lambda row: -(row.mean_rating or -math.inf))
     return table_of(ordered, columns, "Systems", name="systems")
-
-
-def _pairs(report: PairsReport) -> Table:
-    columns = [Column("a"), Column("b"), Column("segments", kind="count"), Column("units", kind="count")]
-    return table_of(report.pairs, columns, "Pairs", name="pairs")
 
 
 def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Measure | None = None) -> str:
@@ -279,16 +257,17 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
     """
     coefficients = {_measure(row): row.spearman for row in report.correlations}
     grids = {table.key: table_grid(table, 3, table.key) for table in pairs_tables(report)}
-    text = rendered_page(
+    setting, units = report.setting, sum(row.units for row in report.pairs)
+    segments, pairs = counted(setting.unit, "segment"), counted(len(report.pairs), "pair")
+    return report_page(
         "judge.html.j2",
-        report_style(),
-        page_script() + page_asset("judge.js"),
+        "judge.js",
         title="How well metrics agree with people",
         verdicts=[*pairs_verdict(report)],
-        about=_basis(report),
+        about=f"{counted(units, 'unit')} of {segments} from {pairs} of {counted(len(report.systems), 'system')}",
         warnings=report.notes,
         agreement=_agreement(report),
-        confidence=f"{100 * report.setting.confidence:g} %",
+        confidence=f"{100 * setting.confidence:g} %",
         level=f"{LEVEL:g}",
         grids=grids,
         charts=sweep_charts(report.sweeps),
@@ -298,40 +277,17 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         steps=STEPS,
         **_browser(report, default_measure(report) if measure is None else measure, browse),
     )
-    # A lone surrogate, which JSON allows and UTF-8 does not, is shown as \ud83d.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _basis(report: PairsReport) -> str:
-    """Describe the data in one sentence."""
-    setting, units = report.setting, sum(row.units for row in report.pairs)
-    return (
-        f"{counted(units, 'unit')} of {counted(setting.unit, 'segment')} from {counted(len(report.pairs), 'pair')} of "
-        f"{counted(len(report.systems), 'system')}"
-    )
-
-
-def _agreement(report: PairsReport) -> Any:
+def _agreement(report: PairsReport) -> StripTable:
     """Return the table of coefficients, largest ρ first, undefined ones last."""
-    ordered = sorted(report.correlations, key=lambda row: (row.spearman is None, -(row.spearman or 0.0)))
-    lost = any(row.undefined for row in ordered)
-    rows = [
-        StripRow(
-            [
-                row.metric,
-                row.condition or MISSING,
-                interval_text(row.spearman, row.spearman_low, row.spearman_high),
-                interval_text(row.kendall, row.kendall_low, row.kendall_high),
-                f"{row.units:,}",
-                *([f"{row.undefined:,}" if row.undefined else ""] if lost else []),
-            ],
-            (row.spearman, row.spearman_low, row.spearman_high),
-            row is ordered[0] and row.spearman is not None,
-        )
-        for row in ordered
-    ]
-    heads = ["metric", "references", "Spearman’s ρ", "Kendall’s τ", "units", *["draws without a value"] * lost]
-    return strip_table("agreement of measures with people", heads, rows, at=3, texts=(0, 1), zero=True)
+    ordered = sorted(report.correlations, key=lambda row: (row.spearman is None, -_rho(row)))
+    columns = [*_COEFFICIENTS, Column("units", kind="count")]
+    if any(row.undefined for row in ordered):
+        columns.append(Column("undefined", "draws without a value", "count", of=lambda row: row.undefined or ""))
+    grid = table_grid(table_of(ordered, columns), 3, "agreement of measures with people")
+    best = [place for place, row in enumerate(ordered[:1]) if row.spearman is not None]
+    return strip_table(grid, [_estimate(row, "spearman") for row in ordered], at=3, best=best, zero=True)
 
 
 def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[str, Any]:

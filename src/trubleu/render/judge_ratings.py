@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import LEVELS, measure_title
-from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
-from trubleu.render.pages import page_script, rendered_page, report_style
-from trubleu.render.tables import (
-    MISSING,
-    Cell,
-    Column,
-    Estimate,
-    Table,
-    render_report,
-    starred,
-    table_of,
-)
+from trubleu.render.charts import strip_table, system_chart, table_grid
+from trubleu.render.pages import report_page
+from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, row_tables, starred, table_of
 from trubleu.stats.metric_tests import CALIBRATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from trubleu.judge.ratings.results import Level, MeasureRow, RatingsReport, RatingsSetting
+    from trubleu.render.charts import Chart
 
 _TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
 
@@ -56,7 +49,7 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
     """
     tables = chain(headline_tables(report), other_tables(report, all_pairs=all_pairs))
     verdicts = [row.verdict for row in report.verdicts]
-    return render_report(report, format, digits, verdicts, tables, ratings_notes(report))
+    return render_report(format, digits, row_tables(report), tables, ratings_notes(report), verdicts)
 
 
 def headline_tables(report: RatingsReport) -> Iterator[Table]:
@@ -83,26 +76,25 @@ def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
         title = "All pairs of metrics" if all_pairs else "The best metric and the others"
         yield table_of(rows, _DIFFERENCE, title, name="differences")
     metrics = report.metrics()
-    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for row in report.measures:
-        cells.setdefault((row.level, measure_title(row.level, row.measure)), {})[row.metric] = row.value
-    yield metric_table("All measures", ("level", "measure"), cells, metrics, "all_measures")
+    measures = (((row.level, measure_title(row.level, row.measure)), row.metric, row.value) for row in report.measures)
+    yield metric_table("All measures", ("level", "measure"), measures, metrics, "all_measures")
     if report.aspects:
-        aspects: dict[tuple[str, ...], dict[str, Cell]] = {}
-        for each in report.aspects:
-            aspects.setdefault((each.aspect,), {})[each.metric] = each.value
         title = f"Each aspect alone: {measure_title('segment', report.aspects[0].measure)}"
+        aspects = (((row.aspect,), row.metric, row.value) for row in report.aspects)
         yield metric_table(title, ("aspect",), aspects, metrics, "aspects")
 
 
 def metric_table(
     title: str,
     keys: Sequence[str],
-    cells: Mapping[tuple[str, ...], Mapping[str, Cell]],
+    entries: Iterable[tuple[tuple[str, ...], str, Cell]],
     metrics: Sequence[str],
     name: str,
 ) -> Table:
-    """Return a table with a column per metric; ``cells`` has the first columns of each row, and its cell by metric."""
+    """Return a table with a column per metric; ``entries`` are the first columns of a row, a metric and its cell."""
+    cells = defaultdict[tuple[str, ...], dict[str, Cell]](dict)
+    for key, metric, cell in entries:
+        cells[key][metric] = cell
     columns = [*map(Column, keys), *(Column(f"of {metric}", metric, "number") for metric in metrics)]
     return Table(title, columns, [(*key, *map(row.get, metrics)) for key, row in cells.items()], name=name)
 
@@ -188,10 +180,8 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
         If Jinja2 is not installed.
     """
     named = {table.key: table for table in other_tables(report, all_pairs=True)}
-    return rendered_page(
+    return report_page(
         "ratings.html.j2",
-        report_style(),
-        page_script(),
         title=f"How well metrics agree with people: {report.setting.name}",
         verdicts=[row.verdict for row in report.verdicts],
         about=described(report),
@@ -211,34 +201,35 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
 
 def _level_view(report: RatingsReport, level: Level, digits: int) -> dict[str, Any]:
     rows = report.headline(level)
-    title, epsilon = measure_title(level, rows[0].measure), rows[0].measure == CALIBRATED
-    shown = []
-    for row in rows:
-        value = (
-            interval_text(row.value, row.low, row.high, digits) if row.reason is None else f"undefined: {row.reason}"
-        )
-        cells = [row.metric, MISSING if row.cluster is None else str(row.cluster), value]
-        if epsilon:
-            cells.append(MISSING if row.epsilon is None else f"{row.epsilon:.{digits}g}")
-        shown.append(StripRow(cells, (row.value, row.low, row.high), bool(row.not_worse)))
-    table = strip_table(_TITLES[level], ["metric", "cluster", title, *["ε"] * epsilon], shown, at=3)
+    title = measure_title(level, rows[0].measure)
+    columns = [Column("metric"), Column("cluster", kind="count"), Column("value", title, "number", of=_value_or_reason)]
+    if rows[0].measure == CALIBRATED:
+
+        def epsilon(row: MeasureRow) -> str | None:
+            return None if row.epsilon is None else f"{row.epsilon:.{digits}g}"
+
+        columns.append(Column("epsilon", "ε", "number", of=epsilon))
+    grid = table_grid(table_of(rows, columns), digits, _TITLES[level])
+    values = [Estimate(row.value, row.low, row.high) for row in rows]
+    best = [place for place, row in enumerate(rows) if row.not_worse]
+    table = strip_table(grid, values, at=3, best=best)
     return {"name": level, "title": _TITLES[level], "measure": title, "table": table}
 
 
-def _system_charts(report: RatingsReport) -> list[Any]:
+def _value_or_reason(row: MeasureRow) -> Cell:
+    return Estimate(row.value, row.low, row.high) if row.reason is None else f"undefined: {row.reason}"
+
+
+def _system_charts(report: RatingsReport) -> list[Chart]:
     """Return a chart of systems per metric, best first; none without ratings of several systems."""
-    rows = [row for row in report.systems if row.people is not None]
-    people = {row.system: row.people for row in rows if row.people is not None}
+    people = {row.system: row.people for row in report.systems if row.people is not None}
     if len(people) < 2:
         return []
-    order = [row.metric for row in report.headline("system") or report.headline("segment")]
     values = {row.metric: row.value for row in report.headline("system")}
     title = measure_title("system", report.setting.system_measure) if report.setting.system_measure else ""
     charts = []
-    for metric in order:
+    for metric in values or (row.metric for row in report.headline("segment")):
         value = values.get(metric)
-        note = f"{title} {value:.3f}" if value is not None else ""
-        charts.append(
-            system_chart(metric, people, {row.system: row.score for row in rows if row.metric == metric}, note)
-        )
+        scores = {row.system: row.score for row in report.systems if row.metric == metric}
+        charts.append(system_chart(metric, people, scores, "" if value is None else f"{title} {value:.3f}"))
     return charts

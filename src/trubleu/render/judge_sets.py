@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from trubleu.judge.ratings.results import measure_title
-from trubleu.render.charts import StripRow, regret_chart, strip_table, table_grid
+from trubleu.render.charts import regret_chart, strip_table, table_grid
 from trubleu.render.judge_ratings import described, metric_table
-from trubleu.render.pages import page_script, rendered_page, report_style
-from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, table_of
+from trubleu.render.pages import report_page
+from trubleu.render.tables import Column, Estimate, Table, render_report, row_tables, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,17 +33,18 @@ def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> st
     digits
         Decimals for people.
     """
-    tables = [regret_table(report), value_table(report), *([average_table(report)] if report.averages else [])]
-    return render_report(report, format, digits, [report.verdict], tables, sets_notes(report))
+    tables = regret_table(report), *value_tables(report)
+    return render_report(format, digits, row_tables(report), tables, sets_notes(report), [report.verdict])
+
+
+_MEAN_AND_WORST: Final = (Column("mean", kind="number"), Column("worst", kind="number"), Column("where"))
 
 
 def regret_table(report: SetsReport) -> Table:
     """Return the distance of each metric from the best."""
     columns = [
         Column("metric"),
-        Column("mean", kind="number"),
-        Column("worst", kind="number"),
-        Column("where"),
+        *_MEAN_AND_WORST,
         Column("best", "times best", "count"),
         Column("not_worse", "not significantly worse", "count"),
         Column("columns", "of", "count"),
@@ -51,24 +52,20 @@ def regret_table(report: SetsReport) -> Table:
     return table_of(report.regrets, columns, "Distance from the best metric", name="regrets")
 
 
-def value_table(report: SetsReport) -> Table:
-    """Return a table with a row per set and level, and a column per metric."""
-    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
+def value_tables(report: SetsReport) -> Iterator[Table]:
+    """Yield a table with a row per set and level, and one with averages over sets; both have a column per metric."""
+    metrics = [row.metric for row in report.regrets]
+    values = []
     for row in report.values:
         key = row.set, row.level, measure_title(row.level, row.measure)
-        cells.setdefault(key, {})[row.metric] = Estimate(row.value, mark="*" * row.not_worse)
-    metrics = [row.metric for row in report.regrets]
-    return metric_table("Agreement with people", ("set", "level", "measure"), cells, metrics, "values")
-
-
-def average_table(report: SetsReport) -> Table:
-    """Return a table with a row per level and measure, and the average over sets of each metric."""
-    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for row in report.averages:
-        key = row.level, measure_title(row.level, row.measure)
-        cells.setdefault(key, {})[row.metric] = Estimate(row.value, row.low, row.high)
-    metrics = [row.metric for row in report.regrets]
-    return metric_table("Averages over sets", ("level", "measure"), cells, metrics, "averages")
+        values.append((key, row.metric, Estimate(row.value, mark="*" * row.not_worse)))
+    yield metric_table("Agreement with people", ("set", "level", "measure"), values, metrics, "values")
+    averages = [
+        ((row.level, measure_title(row.level, row.measure)), row.metric, Estimate(row.value, row.low, row.high))
+        for row in report.averages
+    ]
+    if averages:
+        yield metric_table("Averages over sets", ("level", "measure"), averages, metrics, "averages")
 
 
 def sets_notes(report: SetsReport) -> Iterator[str]:
@@ -92,42 +89,29 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
     MissingExtraError
         If Jinja2 is not installed.
     """
-    by_metric = {
-        regret.metric: {
+    regrets = {
+        each.metric: {
             f"{row.set}, {row.level}": row.regret
             for row in report.values
-            if row.metric == regret.metric and row.regret is not None
+            if row.metric == each.metric and row.regret is not None
         }
-        for regret in report.regrets
+        for each in report.regrets
     }
-    rows = [
-        StripRow(
-            [
-                f"{number}. {row.metric}",
-                f"{row.mean:.{digits}f}",
-                f"{row.worst:.{digits}f}",
-                row.where,
-                f"{row.best} of {row.columns}",
-                f"{row.not_worse} of {row.columns}",
-            ],
-            (row.mean, 0.0, row.worst),
-            number == 1,
-        )
-        for number, row in enumerate(report.regrets, 1)
+    columns = [
+        Column("metric", of=lambda row: f"{report.regrets.index(row) + 1}. {row.metric}"),
+        *_MEAN_AND_WORST,
+        Column("best", kind="number", of=lambda row: f"{row.best} of {row.columns}"),
+        Column("not significantly worse", kind="number", of=lambda row: f"{row.not_worse} of {row.columns}"),
     ]
-    heads = ["metric", "mean", "worst", "where", "best", "not significantly worse"]
+    distances = table_grid(table_of(report.regrets, columns), digits, "distances")
+    strips = [Estimate(row.mean, 0.0, row.worst) for row in report.regrets]
     means = {row.metric: row.mean for row in report.regrets}
-    return rendered_page(
+    return report_page(
         "sets.html.j2",
-        report_style(),
-        page_script(),
         title="Metrics on many sets",
         verdicts=[report.verdict],
-        about="",
-        warnings=(),
-        distances=strip_table("distances", heads, rows, at=3, texts=(0, 3), zero=True),
-        charts=[regret_chart("Distance from the best", by_metric, means)],
-        values=table_grid(value_table(report), digits, "agreement with people"),
-        averages=table_grid(average_table(report), digits, "averages over sets") if report.averages else None,
+        distances=strip_table(distances, strips, at=3, best=[0], zero=True),
+        charts=[regret_chart("Distance from the best", regrets, means)],
+        tables=[table_grid(table, digits, table.title.lower()) for table in value_tables(report)],
         how=[*sets_notes(report)],
     )

@@ -216,18 +216,23 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Se
     return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
 
 
+def row_tables(report: RowsReport) -> Iterator[Table]:
+    """Yield the flat rows of a report for programs."""
+    for name, rows in report.parts().items():
+        yield record_table(name, report.kinds[name], rows)
+
+
 def render_report(
-    report: RowsReport,
     format: str,  # noqa: A002
     digits: int,
-    verdicts: Iterable[str],
+    records: Iterable[Table],
     tables: Iterable[Table],
-    notes: Iterable[str],
+    notes: Iterable[str] = (),
+    verdicts: Iterable[str] = (),
 ) -> str:
-    """Render a report: for programs its flat rows, for people the verdict, tables and notes."""
+    """Render a report: for programs its records, for people the verdict, tables and notes."""
     if format in FOR_PROGRAMS:
-        flat = [record_table(name, report.kinds[name], rows) for name, rows in report.parts().items()]
-        return render_tables(flat, format)
+        return render_tables([*records], format)
     return with_verdict([*verdicts], format) + render_tables([*tables], format, digits, notes=[*notes])
 
 
@@ -381,7 +386,7 @@ def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
     >>> with_verdict(["A is best.", "B follows."], "latex")
     '% A is best.\\n% B follows.\\n'
     """
-    if format == "latex":
+    if format == "latex" or not sentences:
         return "".join(f"% {sentence}\n" for sentence in sentences)
     if format == "html":
         return "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)
