@@ -360,6 +360,12 @@ class Explanation(ExplainedOutput):
     length_from: int | None
     brevity_penalty: float | None
 
+    def decisive(self) -> list[int]:
+        """Return the places of the references that credited an n-gram or determined the length."""
+        grams = [gram for order in self.orders for gram in order.ngrams]
+        found = {self.length_from, *(gram.weight_from for gram in grams), *(gram.count_from for gram in grams)}
+        return [place for place in self.by_weight() if place in found]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
         values = {**ExplainedOutput.to_dict(self), "hypothesis_length": len(self.tokens)}

@@ -193,7 +193,7 @@ def table_grid(table: Table, digits: int, name: str, labels: int | None = None) 
         name=name,
         heads=[column.heading.replace("'", "’") for column in table.columns],
         rows=[
-            [plain(cell) if kind == "text" else _with_minus(plain(cell)) for cell, kind in zip(row, kinds, strict=True)]
+            [plain(cell) if kind == "text" else with_minus(plain(cell)) for cell, kind in zip(row, kinds, strict=True)]
             for row in table.shown_rows(digits)
         ],
         texts=[at for at, kind in enumerate(kinds) if (kind == "text" if labels is None else at < labels)],
@@ -431,11 +431,18 @@ def number_text(value: Estimate | float | None, digits: int = 3) -> str:
     >>> number_text(-0.25), number_text(None), number_text(0.5, 1), number_text(Estimate(0.5, -0.25, 0.75), 2)
     ('−0.250', '–', '0.5', '0.50 [−0.25, 0.75]')
     """
-    return _with_minus(plain(shown(value, _NUMBER, digits)))
+    return with_minus(plain(shown(value, _NUMBER, digits)))
 
 
-def _with_minus(text: str) -> str:
-    return re.sub(r"-(?=\d)", "−", text)
+def with_minus(text: str) -> str:
+    """Replace hyphens before numbers by minus signs, except in names.
+
+    Examples
+    --------
+    >>> with_minus("trubleu-2: 1 - 0.5 (-0.9)")
+    'trubleu-2: 1 − 0.5 (−0.9)'
+    """
+    return re.sub(r"(?<!\w)-(?=[\d ])", "−", text)
 
 
 def series_style() -> str:

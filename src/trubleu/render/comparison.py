@@ -7,7 +7,7 @@ import re
 import warnings
 from dataclasses import replace
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,7 +17,6 @@ from trubleu.errors import TrubleuWarning, counted, some
 from trubleu.explain.difference import BucketRow
 from trubleu.explain.explanation import Explanation
 from trubleu.explain.segment import explain, is_explainable
-from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.progress import Steps, no_steps
 from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, strip_table, table_grid
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
-    from trubleu.explain.similarity import AnyExplanation
+    from trubleu.explain.similarity import AnyExplanation, SimilarityExplanation
     from trubleu.render.charts import StripTable
 
 
@@ -484,13 +483,11 @@ class Explainer:
 
     def _small(self, explanation: AnyExplanation, decisive: set[int]) -> list[Any]:
         marks: list[int | None] = []
-        if isinstance(explanation, SimilarityExplanation) and not explanation.skipped:
-            decisive.update(explanation.decisive())
-            marks = [explanation.best_from, *_met(explanation)]
-        elif isinstance(explanation, Explanation):
-            found = [*_matched(explanation)]
-            decisive.update(reference for *_, reference in found)
-            marks = [number for gap, length, reference in found for number in (gap, length, reference)]
+        decisive.update(explanation.decisive())
+        if isinstance(explanation, Explanation):
+            marks += chain.from_iterable(_matched(explanation))
+        elif not explanation.skipped:
+            marks += [explanation.best_from, *_met(explanation)]
         return [marks, *self._filled("\n".join(conclusion(explanation, self._digits)))]
 
     def _filled(self, text: str) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,14 +14,7 @@ from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import TITLES, legend_keys, scatter_chart, strip_table, sweep_charts, table_grid
 from trubleu.render.explanations import STEPS
 from trubleu.render.judge_ratings import metric_table
-from trubleu.render.judge_segments import (
-    can_be_shown,
-    default_measure,
-    kinds,
-    most_disagreeing,
-    observation_view,
-    pair_counts,
-)
+from trubleu.render.judge_segments import can_be_shown, default_measure, kinds, most_disagreeing, observation_view
 from trubleu.render.pages import report_page
 from trubleu.render.tables import (
     MISSING,
@@ -295,6 +289,7 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
     if measure is None or not report.evidence:
         return {"measure": None, "observations": []}
     selection = most_disagreeing(report, measure, count)
+    views = [observation_view(report, measure, one) for one in selection.observations]
     metric = report.metrics.get(measure.metric)
     explained = can_be_shown(metric, measure)
     return {
@@ -303,12 +298,12 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
         "explained": explained,
         "similar": explained and isinstance(metric, TruBleu),
         "rated": any(one.weighted() for evidence in report.evidence for one in evidence.references_a.values()),
-        "observations": [observation_view(report, measure, one) for one in selection.observations],
+        "observations": views,
         "total": selection.total,
         "unscored": selection.unscored,
-        "kinds": kinds(selection.observations),
+        "kinds": kinds(view.kind for view in views),
         "pair_options": [
             (place, f"{report.pairs[place].a} and {report.pairs[place].b}", number)
-            for place, number in pair_counts(report.evidence, selection.observations).items()
+            for place, number in sorted(Counter(view.pair for view in views).items())
         ],
     }

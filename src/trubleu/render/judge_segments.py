@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -15,27 +16,24 @@ from trubleu.render.charts import number_text
 from trubleu.render.explanations import (
     ReferenceView,
     RunView,
-    TokenView,
-    decisive_references,
     matched_ngrams,
-    minus,
+    matched_view,
     output_view,
     output_words,
+    plain_runs,
     reference_view,
-    similarity_reference,
-    weight_classes,
-    weight_text,
+    similarity_views,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.data import References
     from trubleu.data.references import Segment
     from trubleu.explain.similarity import AnyExplanation
-    from trubleu.judge.pairs.results import Evidence, PairsReport
+    from trubleu.judge.pairs.results import CorrelationRow, PairsReport
     from trubleu.metrics import Metric
 
 MOST_REFERENCES: Final = 40
@@ -44,8 +42,7 @@ MOST_REFERENCES: Final = 40
 _SIDES: Final = {-1: "B", 0: "0", 1: "A"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(NamedTuple):
     """One segment under one pair of systems.
 
     Attributes
@@ -72,18 +69,15 @@ class Observation:
         return "".join(_SIDES[(value > 0) - (value < 0)] for value in (self.metric, self.rating))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """The observations to browse: those with the largest disagreement, the total, and how many have no score."""
 
-    measure: Measure
-    observations: tuple[Observation, ...]
+    observations: list[Observation]
     total: int
     unscored: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideView:
+class SideView(NamedTuple):
     """One system's output and its score."""
 
     system: str
@@ -160,14 +154,17 @@ def default_measure(report: PairsReport) -> Measure | None:
 
     None if there is no measure.
     """
-    best: tuple[tuple[bool, bool, float], Measure] | None = None
-    for row in report.correlations:
-        measure = Measure(metric=row.metric, condition=row.condition)
-        able = can_be_shown(report.metrics.get(row.metric), measure)
-        rank = (able, row.condition == "all", -np.inf if row.spearman is None else row.spearman)
-        if best is None or rank > best[0]:
-            best = rank, measure
-    return None if best is None else best[1]
+
+    def rank(row: CorrelationRow) -> tuple[bool, bool, float]:
+        able = can_be_shown(report.metrics.get(row.metric), _measure(row))
+        return able, row.condition == "all", -np.inf if row.spearman is None else row.spearman
+
+    best = max(report.correlations, key=rank, default=None)
+    return None if best is None else _measure(best)
+
+
+def _measure(row: CorrelationRow) -> Measure:
+    return Measure(metric=row.metric, condition=row.condition)
 
 
 def most_disagreeing(report: PairsReport, measure: Measure, count: int) -> Selection:
@@ -181,37 +178,22 @@ def most_disagreeing(report: PairsReport, measure: Measure, count: int) -> Selec
     if count < 0:
         raise UsageError(f"{count} observations cannot be browsed; ask for 0 or more")
     if any(measure not in evidence.scores_a for evidence in report.evidence):
-        known = ", ".join(str(Measure(metric=row.metric, condition=row.condition)) for row in report.correlations)
+        known = ", ".join(str(_measure(row)) for row in report.correlations)
         raise UsageError(f"{measure} was not judged; browse by one of: {known}")
     metric = report.metrics.get(measure.metric)
     sign = 1.0 if metric is None or metric.higher_is_better else -1.0
-    pieces = [
-        (number, sign * (one.scores_a[measure] - one.scores_b[measure]), one.rating_a - one.rating_b)
-        for number, one in enumerate(report.evidence)
-    ]
-    owner = np.concatenate([np.full(len(rated), number) for number, _, rated in pieces] or [np.zeros(0, np.int64)])
-    place = np.concatenate([np.arange(len(rated)) for _, _, rated in pieces] or [np.zeros(0, np.int64)])
-    scored = np.concatenate([scores for _, scores, _ in pieces] or [np.zeros(0)])
-    rated = np.concatenate([rated for _, _, rated in pieces] or [np.zeros(0)])
-    able = np.isfinite(scored) & np.isfinite(rated)
-    owner, place, scored, rated = owner[able], place[able], scored[able], rated[able]
-    apart = disagreements(scored, rated)
-    chosen = np.argsort(-apart, kind="stable")[:count].tolist()
-    return Selection(
-        measure=measure,
-        observations=tuple(
-            Observation(
-                evidence=int(owner[index]),
-                place=int(place[index]),
-                metric=float(scored[index]),
-                rating=float(rated[index]),
-                disagreement=float(apart[index]),
-            )
-            for index in chosen
-        ),
-        total=len(scored),
-        unscored=int(np.count_nonzero(~able)),
-    )
+    places = [(number, at) for number, one in enumerate(report.evidence) for at in range(len(one.segments))]
+    scored = np.concatenate([sign * (one.scores_a[measure] - one.scores_b[measure]) for one in report.evidence])
+    rated = np.concatenate([one.rating_a - one.rating_b for one in report.evidence])
+    able = np.flatnonzero(np.isfinite(scored) & np.isfinite(rated))
+    apart = disagreements(scored[able], rated[able])
+    observations = []
+    for rank in np.argsort(-apart, kind="stable")[:count].tolist():
+        index = able[rank]
+        evidence, place = places[index]
+        found = Observation(evidence, place, float(scored[index]), float(rated[index]), float(apart[rank]))
+        observations.append(found)
+    return Selection(observations, len(able), len(scored) - len(able))
 
 
 def observation_view(report: PairsReport, measure: Measure, observation: Observation) -> ObservationView:
@@ -257,56 +239,37 @@ def _side(
     system: str, output: str, rating: float, score: float, metric: Metric | None, references: References
 ) -> SideView:
     segment = references[0]
-    if metric is not None:
-        explanation: AnyExplanation = explain(metric, output, references)
-        shown, decisive, views = _marked(explanation)
-        rest = [place for place in explanation.by_weight() if place not in decisive]
-        others = [_plain(segment, place, _weight(explanation, place)) for place in rest[:MOST_REFERENCES]]
-    else:
-        shown = [RunView([TokenView(output)])] if output.strip() else []
+    if metric is None:
+        shown, decisive = plain_runs(output), list[ReferenceView]()
         weights = [reference.weight for reference in segment.references]
-        rest = sorted(range(len(weights)), key=lambda place: -(weights[place] or 0.0))
-        views = []
-        others = [_plain(segment, place, weights[place]) for place in rest[:MOST_REFERENCES]]
-    return SideView(
-        system=system,
-        rating=number_text(rating, 2),
-        score=number_text(score, 2),
-        output=shown,
-        decisive=views,
-        others=others,
-        hidden=len(rest) - len(others),
-    )
+        order = sorted(range(len(weights)), key=lambda place: -(weights[place] or 0.0))
+    else:
+        explanation: AnyExplanation = explain(metric, output, references)
+        shown, decisive = _marked(explanation)
+        order = explanation.by_weight()
+        weights = [*map(explanation.shown_weight, range(len(order)))]
+    marked = {view.number - 1 for view in decisive}
+    rest = [place for place in order if place not in marked]
+    others = [_plain(segment, place, weights[place]) for place in rest[:MOST_REFERENCES]]
+    numbers = number_text(rating, 2), number_text(score, 2)
+    return SideView(system, *numbers, shown, decisive, others, len(rest) - len(others))
 
 
-def _marked(explanation: AnyExplanation) -> tuple[list[RunView], list[int], list[ReferenceView]]:
-    """Return the output with matches, the indices of the decisive references, and their views."""
+def _marked(explanation: AnyExplanation) -> tuple[list[RunView], list[ReferenceView]]:
+    """Return the output with matches, and the decisive references."""
+    decisive = explanation.decisive()
     if isinstance(explanation, SimilarityExplanation):
-        decisive = explanation.decisive()
-        views = [similarity_reference(explanation, place) for place in decisive]
-        return output_words(explanation, decisive), decisive, views
-    decisive = [place for place in explanation.by_weight() if place in decisive_references(explanation)]
-    grams = list(matched_ngrams(explanation))
-    views = [reference_view(explanation, place, grams, by_rating=True) for place in decisive]
-    return output_view(explanation, grams, by_rating=True), decisive, views
-
-
-def _weight(explanation: AnyExplanation, place: int) -> float | None:
-    reference = explanation.references[place]
-    return reference.weight if explanation.weighted else reference.rated
+        return output_words(explanation, decisive), [*similarity_views(explanation, decisive, marked=True)]
+    grams = matched_ngrams(explanation)
+    views = [matched_view(explanation, place, grams, by_rating=True) for place in decisive]
+    return output_view(explanation, grams, by_rating=True), views
 
 
 def _plain(segment: Segment, place: int, weight: float | None) -> ReferenceView:
     """Return a reference without marks; only decisive ones are marked."""
     reference = segment.references[place]
-    return ReferenceView(
-        number=place + 1,
-        weight="" if weight is None else minus(weight_text(weight)),
-        classes="" if weight is None else weight_classes(weight),
-        runs=[RunView([TokenView(reference.text)])] if reference.text.strip() else [],
-        credit="",
-        notes=[] if reference.origin is None else [reference.origin],
-    )
+    notes = [] if reference.origin is None else [reference.origin]
+    return reference_view(place, weight, plain_runs(reference.text), notes)
 
 
 def _verdict(kind: str, a: str, b: str) -> str:
@@ -341,8 +304,8 @@ def _searchable(segments: Sequence[Segment], outputs: Sequence[str], sides: Sequ
     return "\n".join(dict.fromkeys(texts)).lower()
 
 
-def kinds(observations: Sequence[Observation]) -> list[tuple[str, str, int]]:
-    """Return the kinds of agreement and disagreement, with their names and counts."""
+def kinds(shown: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Return the kinds of agreement and disagreement among those shown, with their names and counts."""
     named = (
         ("AB BA", "metric and people prefer different systems"),
         ("AB", "metric prefers A, people prefer B"),
@@ -351,17 +314,5 @@ def kinds(observations: Sequence[Observation]) -> list[tuple[str, str, int]]:
         ("0A 0B", "only people see a difference"),
         ("AA BB 00", "same preference, another strength"),
     )
-    return [
-        (codes, name, count)
-        for codes, name in named
-        if (count := sum(observation.kind in codes.split() for observation in observations))
-    ]
-
-
-def pair_counts(evidence: Sequence[Evidence], observations: Sequence[Observation]) -> dict[int, int]:
-    """Return the number of observations per pair, by its index in the report, for pairs that have any."""
-    counts: dict[int, int] = {}
-    for observation in observations:
-        place = evidence[observation.evidence].pair
-        counts[place] = counts.get(place, 0) + 1
-    return dict(sorted(counts.items()))
+    counts = Counter(shown)
+    return [(codes, name, count) for codes, name in named if (count := sum(map(counts.__getitem__, codes.split())))]
