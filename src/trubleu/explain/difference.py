@@ -6,14 +6,14 @@ import math
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
 from trubleu.explain.explanation import tokens_of, windows
-from trubleu.explain.segment import check_explainable, is_explainable, most_different_either_way, ngrams_of, weights_of
+from trubleu.explain.segment import check_explainable, is_explainable, largest, ngrams_of, weights_of
 from trubleu.explain.similarity import words_met
 from trubleu.metrics.base import as_references, whole_references
 from trubleu.metrics.trubleu import TruBleu
@@ -96,7 +96,6 @@ def usual_buckets(
     segment is the geometric mean of how often the words of its references occur in the references of all segments.
     """
     words = tokenizer("words").tokens
-    spoken = [[len(words(text)) for text in outputs] for outputs in systems.values()]
     texts = [words(text, lowercase=True) for text in references.texts]
     bounds = [*pairwise(references.offsets.tolist())]
     frequency = Counter(word for text in texts for word in text)
@@ -107,17 +106,16 @@ def usual_buckets(
         else 0.0
         for a, b in bounds
     ]
-    lengths = [sum(map(len, texts[a:b])) / max(b - a, 1) for a, b in bounds]
-    numbers: dict[str, list[list[float]]] = {
-        "output length": [[float(each) for each in row] for row in spoken],
-        "reference length": [[float(round(each)) for each in lengths]],
+    numbers = {
+        "output length": [[len(words(text)) for text in outputs] for outputs in systems.values()],
+        "reference length": [[round(sum(map(len, texts[a:b])) / max(b - a, 1)) for a, b in bounds]],
         "word frequency": [[float(f"{each:.3g}") for each in usual]],
-        "number of references": [[float(each) for each in references.reference_counts().tolist()]],
+        "number of references": [references.reference_counts()],
     }
     cuts: list[Buckets] = []
     notes = []
     for by, rows in numbers.items():
-        values = np.array(rows)
+        values = np.array(rows, dtype=np.float64)
         if values.size and (values == values.flat[0]).all():
             notes.append(f"buckets: none by {by}, which is {values.flat[0]:g} everywhere")
         elif values.size:
@@ -183,7 +181,7 @@ def _ranges(values: NDArray[np.float64]) -> tuple[tuple[str, ...], NDArray[np.in
     return (*labels, *([NONE] if known.size < values.size else [])), places
 
 
-def bucket_rows(
+def _bucket_rows(
     buckets: Buckets,
     systems: Sequence[str],
     metric: Metric,
@@ -208,14 +206,15 @@ def bucket_rows(
     progress
         Called for each bucket and system.
     """
-    for place, label in enumerate(buckets.labels):
-        for number, system in enumerate(systems):
-            rows = statistics[number][(buckets.places[number] == place) & ~np.isnan(scores[number])]
-            progress(1)
-            if not len(rows):
-                continue
-            drawn = {name: getattr(sampling, name) for name in ("resamples", "confidence", "seed")}
-            interval = bootstrap_interval(rows, metric.score, **drawn) if sampling.interval else None
+    drawn = {name: getattr(sampling, name) for name in ("resamples", "confidence", "seed")}
+    for (place, label), (number, system) in product(enumerate(buckets.labels), enumerate(systems)):
+        rows = statistics[number][(buckets.places[number] == place) & ~np.isnan(scores[number])]
+        progress(1)
+        if len(rows):
+            low, high = None, None
+            if sampling.interval:
+                interval = bootstrap_interval(rows, metric.score, **drawn)
+                low, high = interval.low, interval.high
             yield BucketRow(
                 metric=name,
                 by=buckets.by,
@@ -223,8 +222,8 @@ def bucket_rows(
                 system=system,
                 segments=len(rows),
                 score=metric.result(rows).score,
-                low=None if interval is None else interval.low,
-                high=None if interval is None else interval.high,
+                low=low,
+                high=high,
             )
 
 
@@ -390,13 +389,10 @@ def compare_systems(
     buckets = tuple(
         row
         for cut in cuts
-        for row in bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
+        for row in _bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
     )
-    segments = tuple(
-        row
-        for place in range(1, len(systems))
-        for row in _segment_rows(systems, place, plain, scores[name], metric.higher_is_better, top_segments)
-    )
+    better = 1 if metric.higher_is_better else -1
+    segments = tuple(_segment_rows(systems, plain.ids, better, scores[name], top_segments))
     ngrams: tuple[NGramDifference, ...] | None = None
     if top_ngrams and is_explainable(metric):
         advance = steps(f"n-grams {name}", len(plain))
@@ -424,23 +420,17 @@ def _score_table(report: ScoreReport, count: int) -> dict[str, NDArray[np.float6
 
 
 def _segment_rows(
-    systems: Mapping[str, Sequence[str]],
-    other: int,
-    references: References,
-    scores: NDArray[np.float64],
-    higher_is_better: bool,
-    top: int,
+    systems: Mapping[str, Sequence[str]], ids: Sequence[str], better: int, scores: NDArray[np.float64], top: int
 ) -> Iterator[SegmentDifference]:
-    """Return the segments where the first system and another one differ most."""
-    names = tuple(systems)
-    a, b = names[0], names[other]
-    differences = scores[0] - scores[other]
-    for places in most_different_either_way(differences if higher_is_better else -differences, top):
-        for place in places:
+    """Yield the segments where the first system is better than each other one, and those where it is worse."""
+    a, *others = systems
+    for other, b in enumerate(others, 1):
+        differences = scores[0] - scores[other]
+        for place in chain(largest(better * differences, top), largest(-better * differences, top)):
             yield SegmentDifference(
                 a=a,
                 b=b,
-                segment=references.ids[place],
+                segment=ids[place],
                 score_a=float(scores[0, place]),
                 score_b=float(scores[other, place]),
                 difference=float(differences[place]),

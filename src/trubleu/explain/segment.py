@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, overload
 
@@ -54,18 +55,6 @@ NGramMetric = Bleu | SentenceBleu | Bleu2Vec
 """Metrics that count shared or similar n-grams."""
 
 
-def counts_ngrams(metric: Metric) -> TypeGuard[NGramMetric]:
-    """Return whether a metric's score can be traced to single n-grams.
-
-    Examples
-    --------
-    >>> import trubleu
-    >>> counts_ngrams(trubleu.metric("sdbleu-2")), counts_ngrams(trubleu.metric("trubleu"))
-    (True, False)
-    """
-    return isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
-
-
 def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
     """Return whether a metric's score can be traced to words or n-grams.
 
@@ -75,7 +64,9 @@ def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
     >>> [is_explainable(trubleu.metric(name)) for name in ("trubleu", "sdbleu-2", "chrf")]
     [True, True, False]
     """
-    return isinstance(metric, TruBleu) or counts_ngrams(metric)
+    return isinstance(metric, TruBleu) or (
+        isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
+    )
 
 
 def check_explainable(metric: Metric) -> NGramMetric | TruBleu:
@@ -209,9 +200,12 @@ def _explain_ngrams(
     tokens = tokens_of(matching, output)
     reference_tokens = [tokens_of(matching, text) for text in part.texts]
     orders = ngrams_of(metric, output, part.texts, weights)
+    earned = [0.0] * len(weights)
+    for gram in chain.from_iterable(orders):
+        if gram.weight_from is not None:
+            earned[gram.weight_from] += gram.credit
     length, length_from = _reference_length(matching, len(tokens), list(map(len, reference_tokens)), weights)
     best = max(weights)
-    earned = _credits_by_reference(orders, len(weights))
     holders = {match.reference for grams in orders[:1] for gram in grams for match in gram.matches}
     recall = isinstance(metric, Bleu2Vec) and metric.recall
     made, parts = (None, None) if skipped else _score(metric, orders, len(tokens), length, best)
@@ -399,15 +393,6 @@ def _reference_length(
     return float(lengths[chosen]), chosen
 
 
-def _credits_by_reference(orders: Sequence[Sequence[NGram]], count: int) -> list[float]:
-    earned = [0.0] * count
-    for grams in orders:
-        for gram in grams:
-            if gram.weight_from is not None:
-                earned[gram.weight_from] += gram.credit
-    return earned
-
-
 def worst(metric: Metric, outputs: Sequence[str], references: AnyReferences, count: int) -> NDArray[np.int64]:
     """Return the indices of the segments with the worst scores, worst first; ties in order.
 
@@ -438,16 +423,12 @@ def most_different(
     [1]
     """
     _check_count(count)
-    differences = np.abs(metric.segments(a, references) - metric.segments(b, references))
-    differences[differences == 0] = np.nan
-    return _first(-differences, count)
+    return largest(np.abs(metric.segments(a, references) - metric.segments(b, references)), count)
 
 
-def most_different_either_way(differences: NDArray[np.float64], count: int) -> tuple[list[int], list[int]]:
-    """Return the indices of the largest positive differences, and of the most negative ones."""
-    above = np.where(differences > 0, -differences, np.nan)
-    below = np.where(differences < 0, differences, np.nan)
-    return _first(above, count).tolist(), _first(below, count).tolist()
+def largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the indices of the largest values above 0, the largest first."""
+    return _first(np.where(values > 0, -values, np.nan), count)
 
 
 def _check_count(count: int) -> None:

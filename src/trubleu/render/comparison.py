@@ -24,13 +24,13 @@ from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
 from trubleu.render.pages import report_page
 from trubleu.render.scores import record_tables, score_notes, score_tables
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     Column,
     Estimate,
     Table,
     joined,
     one_line,
     record_table,
+    render_report,
     render_tables,
     table_of,
 )
@@ -81,16 +81,14 @@ def render_comparison(
     columns
         How wide texts may be.
     """
-    if format in FOR_PROGRAMS:
-        tables = [*record_tables(comparison.report, flat=format == "csv"), *_records(comparison)]
-        return render_tables(tables, format, digits)
     scores = score_tables(comparison.report)
     # With many systems side by side, intervals are only in the page and in formats for programs.
     few = len(comparison.systems) <= _WITH_INTERVALS
     details = [*bucket_tables(comparison, intervals=few), *(table for _, table in ngram_tables(comparison))]
     notes = [*score_notes(comparison.report), *_notes(comparison)]
     if format != "text":
-        return render_tables([*scores, *_segment_tables(comparison), *details], format, digits, notes=notes)
+        records = chain(record_tables(comparison.report, flat=format == "csv"), _records(comparison))
+        return render_report(format, digits, records, [*scores, *_segment_tables(comparison), *details], notes)
     blocks = [wrapped("", verdict(comparison, digits), columns), render_tables(scores, "text", digits).rstrip("\n")]
     blocks += _segment_texts(comparison, digits, columns)
     if details:

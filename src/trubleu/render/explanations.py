@@ -200,7 +200,7 @@ def _word_table(explanation: SimilarityExplanation) -> str:
             partner = partial(_partner, explanation.references[place], explanation.met(place))
             columns.append(Column(f"reference_{place + 1}", f"in #{place + 1}", of=partner))
         text = render_tables([table_of(range(len(tokens)), columns)]).rstrip("\n")
-        if width(text.partition("\n\n")[0].splitlines()[1]) <= WIDTH:
+        if "\n\n" not in text and width(text.splitlines()[1]) <= WIDTH:
             break
     return text
 

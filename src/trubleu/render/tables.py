@@ -77,8 +77,17 @@ class Estimate(NamedTuple):
     mark: str = ""
 
 
-Cell: TypeAlias = str | int | float | Estimate | Bounds | None
+Value: TypeAlias = str | int | float | None
+
+Cell: TypeAlias = Value | Estimate | Bounds
 """The value of a cell. None and non-finite numbers are missing values."""
+
+
+def parts_of(cell: Cell) -> tuple[Value, float | None, float | None]:
+    """Return the value of a cell and the ends of its interval, None for what it does not have."""
+    if isinstance(cell, Bounds):
+        return None, cell.low, cell.high
+    return (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else (cell, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,16 +307,13 @@ def shown(cell: Cell, column: Column, digits: int) -> Shown:
     >>> shown(None, Column("x"), 2).text, shown(1234, Column("n", kind="count"), 2).text
     ('–', '1,234')
     """
-    if isinstance(cell, Bounds):
-        return Shown("", (_plain(cell.low, column, digits), _plain(cell.high, column, digits)))
-    if isinstance(cell, Estimate):
-        ends = None if cell.low is None or cell.high is None else (cell.low, cell.high)
-        interval = None if ends is None else (_plain(ends[0], column, digits), _plain(ends[1], column, digits))
-        return Shown(_plain(cell.value, column, digits), interval, cell.mark)
-    return Shown(_plain(cell, column, digits))
+    value, low, high = parts_of(cell)
+    ends = None if low is None or high is None else (_plain(low, column, digits), _plain(high, column, digits))
+    text = "" if isinstance(cell, Bounds) else _plain(value, column, digits)
+    return Shown(text, ends, cell.mark if isinstance(cell, Estimate) else "")
 
 
-def _plain(value: str | int | float | None, column: Column, digits: int) -> str:
+def _plain(value: Value, column: Column, digits: int) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
