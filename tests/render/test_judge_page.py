@@ -37,8 +37,14 @@ from trubleu.render.charts import (
     sweep_charts,
     ticks,
 )
-from trubleu.render.judge_pairs import pairs_verdict, render_judge_page
-from trubleu.render.judge_segments import default_measure, disagreements, most_disagreeing, observation_view
+from trubleu.render.judge_pairs import (
+    default_measure,
+    disagreements,
+    most_disagreeing,
+    observation_view,
+    pairs_verdict,
+    render_judge_page,
+)
 from trubleu.render.tables import Estimate
 
 WEIGHTED = Measure(metric="dbleu-2", condition="all")

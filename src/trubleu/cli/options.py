@@ -56,6 +56,18 @@ def operands(options: argparse.Namespace, command: str, wanted: str, count: int 
     return found
 
 
+def whole_numbers(option: str, written: str, words: Mapping[str, int] | None = None) -> tuple[int, ...]:
+    """Parse comma-separated integers, ranges such as 1-3, and words that stand for a number."""
+    numbers: list[int] = []
+    for part in map(str.strip, written.split(",")):
+        found = re.fullmatch(r"(\d{1,18})(?:\s*-\s*(\d{1,18}))?", str((words or {}).get(part, part)), re.ASCII)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not first <= last <= first + 99:
+            raise UsageError(f"{option} {written} is not a list of whole numbers; write it like 1-3 or 5,30,50")
+        numbers += range(first, last + 1)
+    return tuple(numbers)
+
+
 def say(*lines: str) -> None:
     """Print lines at once, as commands also write to standard error."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -65,9 +77,14 @@ def say(*lines: str) -> None:
 def check_output(options: argparse.Namespace) -> None:
     """Raise an error for output that cannot be printed or written, before any work."""
     check_range(options, "digits", 0, MOST_DIGITS)
-    check_writable(options.out)
-    keep_inputs(options, options.out)
-    if options.format == "html":
+    check_target(options, options.out, page=options.format == "html")
+
+
+def check_target(options: argparse.Namespace, target: str, *, page: bool = False) -> None:
+    """Raise an error for a file that cannot be written, or must not be, or for packages that a page needs."""
+    check_writable(target)
+    keep_inputs(options, target)
+    if page:
         from trubleu.render.pages import load_page_templates
 
         load_page_templates()

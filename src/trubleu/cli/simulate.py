@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, picked, say, write_output
+from trubleu.cli.options import picked, say, whole_numbers, write_output
 from trubleu.errors import UsageError, counted
 from trubleu.files.paths import is_standard
 from trubleu.files.writer import check_writable
@@ -231,11 +231,10 @@ def chosen_draws(options: argparse.Namespace) -> Draws:
     """Validate the options before any work; return the test sets."""
     from trubleu.simulate.studies import Draws, check_whole
 
-    check_output(options)
     check_whole("top", options.top, 1, 10_000)
     check_whole("random", options.random, 0, 10_000)
-    drawn = picked(options, "seed threads") | ({"resamples": options.resamples} if "resamples" in options else {})
-    return Draws(segments=numbers("segments", options.segments), number=options.sets, **drawn)
+    drawn = picked(options, "seed threads resamples" if "resamples" in options else "seed threads")
+    return Draws(segments=whole_numbers("--segments", options.segments), number=options.sets, **drawn)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
@@ -244,13 +243,13 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     from trubleu.simulate.studies import draw_ratings, make_conditions, score_pool
 
     most = options.top + 2 + options.random
-    references = numbers("references", options.references, {ALL: most})
+    references = whole_numbers("--references", options.references, {ALL: most})
     if max(references) > most:
         raise UsageError(
             f"there are at most {most} candidates per segment, not {max(references)}: the seed's response, "
             f"{options.top} mined ones, the message and {options.random} random ones; raise --top"
         )
-    raters = numbers("raters", options.raters)
+    raters = whole_numbers("--raters", options.raters)
     conditions = make_conditions(options.metric or options.default_metrics, references, raters)
     habits = Habits(**picked(options, "noise bias lazy"))
     if max(raters) > options.crowd:
@@ -279,18 +278,6 @@ def chosen_pool(options: argparse.Namespace, systems: Mapping[str, str], bars: B
         **picked(options, "corpus top random threads"),
         steps=bars.stage,
     )
-
-
-def numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
-    """Parse comma-separated integers."""
-    numbers = []
-    for part in written.split(","):
-        known = (words or {}).get(part.strip())
-        try:
-            numbers.append(int(part) if known is None else known)
-        except ValueError:
-            raise UsageError(f"--{name} {written} must be whole numbers with commas between them, as in 1,5") from None
-    return numbers
 
 
 def add_parser(commands: add.Commands) -> None:

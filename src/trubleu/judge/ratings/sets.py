@@ -138,7 +138,7 @@ class SetsReport(RowsReport):
         return [NoteRow(note=self.verdict), *rows] if name == "notes" else rows
 
     def _repr_html_(self) -> str:
-        from trubleu.render.judge_sets import render_sets
+        from trubleu.render.judge_ratings import render_sets
 
         return render_sets(self, "html")
 
