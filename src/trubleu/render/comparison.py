@@ -33,6 +33,7 @@ from trubleu.render.tables import (
     render_report,
     render_tables,
     table_of,
+    truncated,
 )
 
 if TYPE_CHECKING:
@@ -114,13 +115,13 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
     }
     if len(others) == 1:
         lead = f"By {name}, {best} ({shown}) is better than {others[0]} ({rows[others[0]]:.{digits}f})"
-        if not p:
-            return f"{lead}; that was not tested."
-        how = "significantly" if p[others[0]] < LEVEL else "but not significantly"
-        return f"{lead}, {how} (p = {p[others[0]]:.4f})."
-    lead = f"By {name}, {best} is the best of {len(rows)} systems ({shown})"
+    else:
+        lead = f"By {name}, {best} is the best of {len(rows)} systems ({shown})"
     if not p:
         return f"{lead}; that was not tested."
+    if len(others) == 1:
+        how = "significantly" if p[others[0]] < LEVEL else "but not significantly"
+        return f"{lead}, {how} (p = {p[others[0]]:.4f})."
     level = [system for system in others if p[system] >= LEVEL]
     if not level:
         return f"{lead}, significantly better than all others (p < {LEVEL:g} after Holm's correction)."
@@ -139,6 +140,11 @@ def _records(comparison: SystemComparison) -> Iterator[Table]:
         gram = [Column("order", of=lambda row: len(row.tokens)), Column("ngram", of=lambda row: " ".join(row.tokens))]
         names = ("credit_a", "credit_b", "difference", "count_a", "count_b")
         yield table_of(comparison.ngrams, [*pair, *gram, *map(Column, names)], name="ngrams")
+
+
+def _by_words(comparison: SystemComparison) -> bool:
+    """Return whether differences go by words, and not by n-grams."""
+    return isinstance(comparison.metrics[comparison.metric], TruBleu)
 
 
 def _by_winner(
@@ -184,17 +190,15 @@ def _segment_lines(
     yield wrapped("  ", f"segment {row.segment}: {scores}", columns)
     segment = comparison.references[place]
     ordered = sorted(segment.references, key=lambda reference: -(reference.weight or 0.0))
-    weights = ["" if reference.weight is None else weight_text(reference.weight) for reference in ordered]
-    said = [("message", segment.message)] if segment.message is not None else []
+    said = [] if segment.message is None else [("message", segment.message)]
     said += zip((row.a, row.b), marked_pair(row.output_a, row.output_b), strict=True)
-    said += [
-        (f"reference {weight}".rstrip(), reference.text)
-        for weight, reference in zip(weights[:_REFERENCES], ordered, strict=False)
-    ]
-    room = min(max(len(label) for label, _ in said), 20) + 2
-    for label, text in said:
-        short = one_line(label)
-        yield wrapped(f"    {short if len(short) <= 20 else short[:19] + '…':{room}}", text, columns)
+    for reference in ordered[:_REFERENCES]:
+        weight = "" if reference.weight is None else f" {weight_text(reference.weight)}"
+        said.append((f"reference{weight}", reference.text))
+    labels = [truncated(one_line(label), 20) for label, _ in said]
+    room = max(map(len, labels)) + 2
+    for label, (_, text) in zip(labels, said, strict=True):
+        yield wrapped(f"    {label:{room}}", text, columns)
     if (hidden := len(ordered) - _REFERENCES) > 0:
         yield f"    … and {hidden:,} more reference{'s'[: hidden > 1]}"
 
@@ -238,7 +242,7 @@ def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> It
 
 def ngram_tables(comparison: SystemComparison) -> Iterator[tuple[tuple[str, str], Table]]:
     """Yield pairs, and tables of the n-grams, or words, on which each of the two is better."""
-    words = isinstance(comparison.metrics[comparison.metric], TruBleu)
+    words = _by_words(comparison)
     for winner, than, rows in _by_winner(comparison, comparison.ngrams or (), 1):
         a, b = rows[0].a, rows[0].b
         columns = [
@@ -259,7 +263,7 @@ def _notes(comparison: SystemComparison) -> Iterator[str]:
         if cut.by in _DESCRIBED:
             yield f"{cut.by}: {_DESCRIBED[cut.by]}"
     yield from comparison.notes
-    if comparison.ngrams and isinstance(comparison.metrics[comparison.metric], TruBleu):
+    if comparison.ngrams and _by_words(comparison):
         yield "words: credit is what they weigh times their similarity to what they met in the best reference, summed"
     yield "trubleu explain --segment ID shows a segment in full; --format html all segments in a page"
 
@@ -323,7 +327,7 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
         notes=comparison.notes,
         legend_keys=legend_keys(comparison.systems),
         ngrams=list(_ngrams(comparison, digits)),
-        words=isinstance(comparison.metrics[comparison.metric], TruBleu),
+        words=_by_words(comparison),
         how=list(score_notes(comparison.report)),
         data=data,
     )
@@ -332,7 +336,7 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
 def _about(comparison: SystemComparison) -> str:
     """Describe what is compared in one sentence."""
     others = comparison.systems[1:]
-    words = "words" if isinstance(comparison.metrics[comparison.metric], TruBleu) else "n-grams"
+    words = "words" if _by_words(comparison) else "n-grams"
     return (
         f"{counted(len(comparison.references), 'segment')}, {counted(len(comparison.systems), 'system')}. "
         f"{comparison.systems[0]} is compared with {'each of the others' if len(others) > 1 else others[0]}; segments, "
@@ -423,7 +427,7 @@ def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_s
         "lower": [name in comparison.report.lower_is_better for name in comparison.report.metrics],
         "digits": digits,
         "cuts": [{"by": cut.by, "labels": cut.labels, "shared": cut.shared} for cut in comparison.cuts],
-        "similar": isinstance(comparison.metrics[comparison.metric], TruBleu),
+        "similar": _by_words(comparison),
         "weighted": explained.weighted,
         "sentences": list(explained.sentences),
     }

@@ -6,7 +6,7 @@ import json
 import re
 from fractions import Fraction
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.render.charts import table_grid, with_minus
 from trubleu.render.pages import page_asset, page_style, rendered_page
-from trubleu.render.tables import Column, Table, cut, one_line, render_tables, table_of, width
+from trubleu.render.tables import Column, Table, one_line, render_tables, table_of, truncated, width
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         ExplainedOutput,
         ExplainedReference,
         Explanation,
-        NearMiss,
         NGram,
     )
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
@@ -207,7 +206,7 @@ def _word_table(explanation: SimilarityExplanation) -> str:
 
 def _short(token: str) -> str:
     """Truncate a word to the column width."""
-    return cut(one_line(token), _LONGEST)
+    return truncated(one_line(token), _LONGEST)
 
 
 def _partner(reference: SimilarReference, met: Mapping[int, AlignedNgrams], position: int) -> str | None:
@@ -476,15 +475,8 @@ def ngram_table(explanation: Explanation) -> Table:
     return table_of(matched_ngrams(explanation), columns, notes=list(unmatched(explanation)))
 
 
-def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
-    """Yield the near misses for which n-grams were credited."""
-    for order in explanation.orders:
-        for gram in order.ngrams:
-            yield from ((gram, miss) for miss in gram.near if miss.reference == gram.count_from)
-
-
 def near_tables(explanation: Explanation) -> Iterator[Table]:
-    """Yield a table of the near misses that counted, if there are any."""
+    """Yield a table of the near misses for which n-grams were credited, if there are any."""
     columns = [
         Column("order", kind="count", of=lambda pair: len(pair[0].tokens)),
         Column("ngram", "near miss", of=lambda pair: " ".join(pair[0].tokens)),
@@ -493,7 +485,8 @@ def near_tables(explanation: Explanation) -> Iterator[Table]:
         Column("similarity", kind="number", digits=3, of=lambda pair: pair[1].similarity),
         *([Column("weight", kind="signed", of=lambda pair: pair[0].weight)] if explanation.weighted else []),
     ]
-    if misses := list(near_misses(explanation)):
+    grams = chain.from_iterable(order.ngrams for order in explanation.orders)
+    if misses := [(gram, miss) for gram in grams for miss in gram.near if miss.reference == gram.count_from]:
         yield table_of(misses, columns)
 
 
@@ -508,24 +501,15 @@ def unmatched(explanation: Explanation) -> Iterator[str]:
 def order_table(explanation: Explanation, digits: int) -> Table:
     """Return the precision of each order and its terms."""
     smoothed = any(smoothed_text(order, digits) for order in explanation.orders)
+    measure = "F (%)" if explanation.recall else "precision (%)"
     columns = [
         Column("order", kind="count"),
         Column("numerator", kind="number"),
         Column("denominator", kind="number"),
         *([Column("smoothed", kind="number", of=lambda order: smoothed_text(order, digits))] if smoothed else []),
-        Column(
-            "precision",
-            measure(explanation),
-            kind="number",
-            of=lambda order: order.precision if order.used else "left out",
-        ),
+        Column("precision", measure, "number", of=lambda order: order.precision if order.used else "left out"),
     ]
     return table_of(explanation.orders, columns)
-
-
-def measure(explanation: Explanation) -> str:
-    """Return the name of the ratios in an explanation."""
-    return "F (%)" if explanation.recall else "precision (%)"
 
 
 def smoothed_text(order: ExplainedOrder, digits: int) -> str:

@@ -8,7 +8,7 @@ import re
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
-from trubleu.render.tables import MISSING, ROOM, Shown, Table, cut, joined, one_line, parts_of, width
+from trubleu.render.tables import MISSING, ROOM, Shown, Table, joined, one_line, parts_of, truncated, width
 from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def aligned(table: Table, digits: int) -> str:
     for column, cells in zip(table.columns, columns, strict=True):
         lines = [one_line(column.heading), "", *cells]
         if room is not None and column.kind == "text":
-            lines = [cut(line, max(room // 2 - 1, 8)) for line in lines]
+            lines = [truncated(line, max(room // 2 - 1, 8)) for line in lines]
         widest = max(map(width, lines))
         lines[1] = "-" * widest
         if column.kind == "text":

@@ -356,7 +356,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else _CONTROLS.sub(" ", text)
 
 
-def cut(text: str, most: int) -> str:
+def truncated(text: str, most: int) -> str:
     """Return a text, truncated if it is wider than so many terminal columns."""
     if width(text) <= most:
         return text
