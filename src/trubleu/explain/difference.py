@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise, product
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -99,21 +99,14 @@ def usual_buckets(
     texts = [words(text, lowercase=True) for text in references.texts]
     bounds = [*pairwise(references.offsets.tolist())]
     frequency = Counter(word for text in texts for word in text)
-    logarithm = {word: math.log(count) for word, count in frequency.items()}
-    usual = [
-        math.exp(math.fsum(found) / len(found))
-        if (found := [logarithm[word] for text in texts[a:b] for word in text])
-        else 0.0
-        for a, b in bounds
-    ]
+    counts = [[frequency[word] for text in texts[a:b] for word in text] for a, b in bounds]
     numbers = {
         "output length": [[len(words(text)) for text in outputs] for outputs in systems.values()],
         "reference length": [[round(sum(map(len, texts[a:b])) / max(b - a, 1)) for a, b in bounds]],
-        "word frequency": [[float(f"{each:.3g}") for each in usual]],
+        "word frequency": [[float(f"{geometric_mean(each) if each else 0:.3g}") for each in counts]],
         "number of references": [references.reference_counts()],
     }
-    cuts: list[Buckets] = []
-    notes = []
+    cuts, notes = list[Buckets](), list[str]()
     for by, rows in numbers.items():
         values = np.array(rows, dtype=np.float64)
         if values.size and (values == values.flat[0]).all():
@@ -524,7 +517,7 @@ def _credits(
     left_out = set(skipped)
     if isinstance(metric, TruBleu) and metric.learns:
         metric = metric.learned(references)
-    earned: dict[Gram, list[float]] = {}
+    earned: dict[Gram, list[float]] = defaultdict(lambda: [0.0] * len(systems))
     for place, (start, end) in enumerate(pairwise(references.offsets.tolist())):
         if progress:
             progress(1)
@@ -537,9 +530,8 @@ def _credits(
             said.setdefault(outputs[place], []).append(system)
         for output, owners in said.items():
             for gram, credit in _credited(metric, output, part, weights[start:end]):
-                entry = earned.setdefault(gram, [0.0] * len(systems))
                 for system in owners:
-                    entry[system] += credit
+                    earned[gram][system] += credit
     return earned
 
 
@@ -548,21 +540,16 @@ def _credited(
 ) -> Iterator[tuple[Gram, float]]:
     """Yield the n-grams, or words, of one output that were credited."""
     if isinstance(metric, TruBleu):
-        # Already issued when scoring the corpus.
-        with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
-            met = [*words_met(metric, output, part, weights)]
-        yield from (((word,), credit) for word, credit in met)
+        yield from words_met(metric, output, part, weights)
         return
-    for grams in ngrams_of(metric, output, part.texts, weights):
-        yield from ((gram.tokens, gram.credit) for gram in grams if gram.weight_from is not None)
+    for gram in chain.from_iterable(ngrams_of(metric, output, part.texts, weights)):
+        if gram.weight_from is not None:
+            yield gram.tokens, gram.credit
 
 
 def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
     """Return how often some n-grams occur in a system's outputs."""
-    counts: Counter[Gram] = Counter()
-    orders = sorted({len(gram) for gram in wanted})
-    for output in outputs:
-        tokens = tokens_of(metric if isinstance(metric, TruBleu) else metric.matching, output)
-        for n in orders:
-            counts.update(gram for gram in windows(tokens, n) if gram in wanted)
-    return counts
+    matching = metric if isinstance(metric, TruBleu) else metric.matching
+    orders = {len(gram) for gram in wanted}
+    tokens = (tokens_of(matching, output) for output in outputs)
+    return Counter(gram for each in tokens for n in orders for gram in windows(each, n) if gram in wanted)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from trubleu.data import References
     from trubleu.metrics import Metric
@@ -272,6 +272,15 @@ def described(part: References, metric: Metric, signature: str, output: str) -> 
     segment = part[0]
     about = {"segment": segment.id, "message": segment.message, "context": segment.context}
     return {**about, "metric": metric.name, "signature": signature, "output": output}
+
+
+def reference_texts(
+    part: References, tokens: Iterable[tuple[str, ...]], weights: Iterable[float]
+) -> Iterator[dict[str, Any]]:
+    """Yield the fields that explained references share, given those of its segment."""
+    for reference, words, weight in zip(part[0].references, tokens, weights, strict=True):
+        about = {"rated": reference.weight, "origin": reference.origin}
+        yield {"text": reference.text, "tokens": words, "weight": weight, **about}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from trubleu.explain.explanation import (
     NGram,
     described,
     positions_of,
+    reference_texts,
     tokens_of,
     windows,
 )
@@ -35,7 +36,7 @@ from trubleu.metrics.sbleu import SentenceBleu
 from trubleu.metrics.trubleu import TruBleu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -213,16 +214,8 @@ def _explain_ngrams(
         **described(part, metric, signature, output),
         tokens=tokens,
         references=tuple(
-            ExplainedReference(
-                text=reference.text,
-                tokens=reference_tokens[place],
-                weight=weights[place],
-                rated=reference.weight,
-                origin=reference.origin,
-                credit=earned[place],
-                matched=place in holders,
-            )
-            for place, reference in enumerate(part[0].references)
+            ExplainedReference(**said, credit=earned[place], matched=place in holders)
+            for place, said in enumerate(reference_texts(part, reference_tokens, weights))
         ),
         weighted=matching.credit != "counts",
         best_weight=best,
@@ -383,13 +376,13 @@ def _reference_length(
         return 0.0, None
     if matching.reference_length == "average":
         return sum(lengths[place] for place in able) / len(able), None
-    # Sort keys for choosing the length; of equal ones, the first reference is named.
-    distance: dict[str, Callable[[int], tuple[int, int]]] = {
-        "closest": lambda place: (abs(lengths[place] - hypothesis), lengths[place]),
-        "shortest": lambda place: (0, lengths[place]),
-        "longest": lambda place: (0, -lengths[place]),
-    }
-    chosen = min(able, key=distance[matching.reference_length])
+    # Of equally good ones, the first reference is named.
+    if matching.reference_length == "longest":
+        chosen = max(able, key=lengths.__getitem__)
+    elif matching.reference_length == "shortest":
+        chosen = min(able, key=lengths.__getitem__)
+    else:
+        chosen = min(able, key=lambda place: (abs(lengths[place] - hypothesis), lengths[place]))
     return float(lengths[chosen]), chosen
 
 

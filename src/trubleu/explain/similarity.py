@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.errors import TrubleuWarning
-from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, described
+from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, described, reference_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -178,10 +178,7 @@ def explain_similarity(
     signature
         How the number is made.
     """
-    # Warnings are issued when the corpus is scored.
-    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
-        parts = metric.parts(output, references)
-    texts = references[0].references
+    parts = _parts(metric, output, references)
     first, merged = _merged(references.texts, weights)
     similarities = {place: parts.references[place].score for place in merged}
     good = {place: weight for place, weight in merged.items() if weight > 0}
@@ -199,6 +196,7 @@ def explain_similarity(
             "cut_from": max(cuts, key=cuts.__getitem__) if parts.cut > 0 else None,
             "score": 100 * parts.earned * (1 - parts.cut),
         }
+    shown = [merged.get(place, weight) for place, weight in enumerate(weights)]
     pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
     for pair in parts.pairs:
         pairs[pair.reference, pair.order].append(pair)
@@ -208,22 +206,18 @@ def explain_similarity(
         token_weights=parts.weights,
         references=tuple(
             SimilarReference(
-                text=reference.text,
-                tokens=tokens,
-                weight=merged.get(place, weights[place]),
-                rated=reference.weight,
-                origin=reference.origin,
+                **said,
                 token_weights=parts.reference_weights[place],
                 repeats=None if place in merged else first[place],
                 similarity=similarities.get(place),
                 characters=parts.references[place].characters
-                if metric.characters and place in merged and parts.tokens and tokens
+                if metric.characters and place in merged and parts.tokens and said["tokens"]
                 else None,
                 orders=_orders(parts, place, pairs) if place in merged else (),
                 share=good[place] / total if place in good else 0.0,
                 cut=cuts.get(place, 0.0),
             )
-            for place, (reference, tokens) in enumerate(zip(texts, parts.reference_tokens, strict=True))
+            for place, said in enumerate(reference_texts(references, parts.reference_tokens, shown))
         ),
         uses_characters=metric.characters,
         weighted=any(weight != 1 for weight in weights),
@@ -235,18 +229,23 @@ def explain_similarity(
 
 def words_met(
     metric: TruBleu, output: str, references: References, weights: Sequence[float]
-) -> Iterator[tuple[str, float]]:
+) -> Iterator[tuple[tuple[str], float]]:
     """Yield the output words aligned with the best reference, each with its weight times the similarity.
 
     A subset of `explain_similarity`, without what is only displayed.
     """
-    parts = metric.parts(output, references)
+    parts = _parts(metric, output, references)
     _, merged = _merged(references.texts, weights)
     good = {place: weight for place, weight in merged.items() if weight > 0}
     best_from = _best(good, {place: parts.references[place].score for place in good})
     for pair in parts.pairs:
         if (pair.reference, pair.order) == (best_from, 1):
-            yield parts.tokens[pair.position], parts.weights[pair.position] * pair.similarity
+            yield (parts.tokens[pair.position],), parts.weights[pair.position] * pair.similarity
+
+
+def _parts(metric: TruBleu, output: str, references: References) -> SegmentParts:
+    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):  # issued when the corpus is scored
+        return metric.parts(output, references)
 
 
 def _merged(texts: Sequence[str], weights: Sequence[float]) -> tuple[list[int], dict[int, float]]:
