@@ -162,7 +162,7 @@ def test_an_observation_shows_both_sides(report: PairsReport) -> None:
     assert [side.rating for side in view.sides] == [
         f"{evidence.rating_a[chosen.place]:.2f}", f"{evidence.rating_b[chosen.place]:.2f}",
     ]  # fmt: skip
-    assert view.id == f"s{chosen.place + 1}"
+    assert view.segment.id == f"s{chosen.place + 1}"
     for side in view.sides:
         numbers = [reference.number for reference in (*side.decisive, *side.others)]
         assert sorted(numbers) == [1, 2, 3, 4, 5, 6]

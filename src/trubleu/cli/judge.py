@@ -38,20 +38,20 @@ POOLED_CONDITIONS: Final = ("given", "all")
 def add_parser(commands: add.Commands) -> None:
     """Measure how well metrics agree with people."""
     protocols = add.commands(commands, "judge", add_parser)
-    add_ratings_parser(protocols)
-    add_sets_parser(protocols)
-    add_pairs_parser(protocols)
+    _add_ratings(protocols)
+    _add_sets(protocols)
+    _add_pairs(protocols)
 
 
-def add_pairs_parser(protocols: add.Commands) -> None:
+def _add_pairs(protocols: add.Commands) -> None:
     """Add ``judge pairs``, the ΔBLEU protocol."""
     parser = add.command(protocols, "pairs", run_pairs)
     add.corpus(parser, "judge pairs", without=["no_positive", "scale"])
     people = parser.add_argument_group("human judgements")
     about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
     add.option(people, "--ratings", "FILE", about)
-    add_rating_options(people)
-    add_score_options(people)
+    _add_rating_options(people)
+    _add_score_options(people)
     units = parser.add_argument_group("protocol")
     add.option(units, "--pairs", "A:B,…", "pairs of systems", "all")
     about = (
@@ -147,7 +147,7 @@ def _conditions(options: argparse.Namespace, references: References) -> tuple[st
     return tuple(each for each in DEFAULT_CONDITIONS if references.weighted() or not each.startswith("w"))
 
 
-def add_ratings_parser(protocols: add.Commands) -> None:
+def _add_ratings(protocols: add.Commands) -> None:
     """Add ``judge ratings``."""
     parser = add.command(protocols, "ratings", run_ratings)
     parser.set_defaults(set_name=None)
@@ -157,26 +157,26 @@ def add_ratings_parser(protocols: add.Commands) -> None:
     add.option(people, "--ratings", "FILE", about)
     about = "official scores of systems, one NAME SCORE per line, to compare with scores of whole corpora"
     add.option(people, "--human", "FILE", about)
-    add_rating_options(people, without=True)
-    add_score_options(people)
+    _add_rating_options(people, without=True)
+    _add_score_options(people)
     _add_protocol_options(parser)
     out = add.output(parser, formats=add.PAGE_FORMATS, digits=3)
     add.flag(out, "--all-pairs", "print the comparisons of all pairs of metrics")
     add.threads(out)
 
 
-def add_sets_parser(protocols: add.Commands) -> None:
+def _add_sets(protocols: add.Commands) -> None:
     """Add ``judge sets``."""
     parser = add.command(protocols, "sets", run_sets)
     parser.set_defaults(weight=None, source=None, human=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
-    add_rating_options(parser.add_argument_group("human judgements"), without=True)
+    _add_rating_options(parser.add_argument_group("human judgements"), without=True)
     _add_protocol_options(parser)
     add.threads(add.output(parser, formats=add.PAGE_FORMATS, digits=3))
 
 
-def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
+def _add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
     """Add the options of rating files, and optionally ``--without``."""
     add.several(people, "--aspect", "NAME", "use only ratings of this aspect; repeat for more (default: all, averaged)")
     if without:
@@ -187,7 +187,7 @@ def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False
     add.choice(people, "--repeated-ratings", rules, "a rater's second rating of the same output: ", "RULE")
 
 
-def add_score_options(group: argparse._ArgumentGroup) -> None:
+def _add_score_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of score files."""
     add.several(group, "--scores", "FILE", "segment scores of other metrics: .seg.score, CSV or TSV")
     add.several(group, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
@@ -201,11 +201,9 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     add.option(drawn, "--system-measure", "NAME", "system-level measure to test (default: soft-pairwise-accuracy)")
     add.option(drawn, "--test", "NAME", "test between metrics", "perm-input")
     add.option(drawn, "--trials", "N", "trials of the test (default: 1000, or 50 per pair of metrics)", type=int)
-    about = "ranked systems with the same text: expanded (default), or collapsed into one"
-    add.option(drawn, "--identical", "HOW", about, "expanded", choices=("expanded", "collapsed"))
-    about = "what to resample for intervals: segments (default), systems or both; or ratings: segments and the raters "
-    about += "of references"
-    add.option(drawn, "--resample", "WHAT", about, "segments", choices=("segments", "systems", "both", "ratings"))
+    add.choice(drawn, "--identical", ("expanded", "collapsed"), "ranked systems with the same text: ", "HOW")
+    about = "what to resample for intervals (ratings: segments and the raters of references): "
+    add.choice(drawn, "--resample", ("segments", "systems", "both", "ratings"), about, "WHAT")
     add.sampling(drawn, 1000, "bootstrap replicates of intervals")
 
 
@@ -259,17 +257,16 @@ def run_sets(options: argparse.Namespace) -> None:
     from trubleu.render.judge_ratings import render_sets, render_sets_page
 
     _check(options)
-    folders: dict[str, str] = {}
+    sets: dict[str, argparse.Namespace] = {}
     for argument in options.files:
         given, _, path = argument.rpartition("=")
         folder = path if given else argument
         if find_set(folder) is None:
             raise UsageError(f"{folder} is not a set; create one with trubleu import")
         name = given or Path(parse_system(folder)[1]).name or folder
-        if name in folders:
+        if name in sets:
             raise UsageError(f"two sets are named {name}; name them with NAME=SET")
-        folders[name] = folder
-    sets = {name: _options_of(options, folder) for name, folder in folders.items()}
+        sets[name] = _options_of(options, folder)
     unknown = dict.fromkeys(options.without or ())
     for name, own in sets.items():
         there = {parse_system(each)[0] for each in own.systems}
@@ -357,10 +354,9 @@ def _opinions(options: argparse.Namespace) -> Ratings | Rankings | None:
     ranked = options.ratings is not None and is_rankings(options.ratings)
     if ranked or options.ratings is None:
         why = f"but {options.ratings} has rankings" if ranked else "and there are none"
-        given = {"aspect": options.aspect, "scale": options.scale, "repeated-ratings": options.repeated_ratings}
-        for name, value in given.items():
-            if value not in (None, "refuse"):
-                raise UsageError(f"--{name} is about ratings, {why}; leave it out")
+        for name, usual in (("aspect", None), ("scale", None), ("repeated_ratings", "refuse")):
+            if getattr(options, name) != usual:
+                raise UsageError(f"--{name.replace('_', '-')} is about ratings, {why}; leave it out")
     if options.language_pair is not None and not ranked and not options.scores:
         raise UsageError("--language-pair changes nothing without rankings or --scores; leave it out")
     if not ranked:

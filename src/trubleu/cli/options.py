@@ -122,11 +122,10 @@ def resumable(options: argparse.Namespace) -> Iterator[Cache]:
     """Yield the requested cache, and report afterwards how much of it was reused."""
     from trubleu.execution.cache import Cache
 
-    if options.resume is None:
-        for name, given in (("--cache-key", options.cache_key), ("--no-cache", options.no_cache)):
-            if given:
-                raise UsageError(f"{name} is about what --resume uses; add --resume FOLDER, or leave it out")
-    elif isinstance(options.resume, str):
+    if options.resume is None and (options.cache_key or options.no_cache):
+        name = "--cache-key" if options.cache_key else "--no-cache"
+        raise UsageError(f"{name} is about what --resume uses; add --resume FOLDER, or leave it out")
+    if isinstance(options.resume, str):
         from trubleu.execution.output_parts import prepare_folder
 
         prepare_folder(options.resume)  # fail before reading files if it is not writable
@@ -191,13 +190,12 @@ def take_set(options: argparse.Namespace) -> None:
 
 def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int]]) -> None:
     judged = [aspect for aspect in options.aspect or scales if aspect in scales]
-    if options.scale is not None or not judged:
-        return
-    low, high = scales[judged[0]]
-    for aspect in judged:
-        if scales[aspect] != (low, high):
-            raise UsageError(f"--aspect {judged[0]} and {aspect} have different scales; judge by one at a time")
-    options.scale = f"{low}:{high}"
+    if options.scale is None and judged:
+        low, high = scales[judged[0]]
+        for aspect in judged:
+            if scales[aspect] != (low, high):
+                raise UsageError(f"--aspect {judged[0]} and {aspect} have different scales; judge by one at a time")
+        options.scale = f"{low}:{high}"
 
 
 def read_references(options: argparse.Namespace) -> References:

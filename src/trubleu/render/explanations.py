@@ -448,13 +448,11 @@ def source_text(gram: NGram) -> str:
 def _marked(explanation: Explanation) -> str:
     """Return the output with matches in brackets, followed by the weight, or by the reference if unweighted."""
     pieces = []
-    for run in runs(explanation):
-        words = " ".join(explanation.tokens[run.start : run.end])
-        if run.weight is None or run.reference is None:
-            pieces.append(words)
-        else:
-            mark = weight_text(run.weight) if explanation.weighted else f"#{run.reference + 1}"
-            pieces.append(f"[{words}]{mark}")
+    for start, end, weight, reference in runs(explanation):
+        words = " ".join(explanation.tokens[start:end])
+        if weight is not None and reference is not None:
+            words = f"[{words}]{weight_text(weight) if explanation.weighted else f'#{reference + 1}'}"
+        pieces.append(words)
     return " ".join(pieces)
 
 

@@ -330,7 +330,7 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
         "observations": views,
         "total": selection.total,
         "unscored": selection.unscored,
-        "kinds": kinds(view.kind for view in views),
+        "kinds": kinds(one.kind for one in selection.observations),
         "pair_options": [
             (place, f"{report.pairs[place].a} and {report.pairs[place].b}", number)
             for place, number in sorted(Counter(view.pair for view in views).items())
@@ -395,15 +395,10 @@ class SideView(NamedTuple):
 class ObservationView:
     """One segment under one pair; ``search`` holds the searchable text."""
 
-    id: str
+    observation: Observation
+    segment: Segment
     pair: int
-    kind: str
-    metric: float
-    rating: float
-    disagreement: str
     verdict: str
-    message: str | None
-    context: Sequence[str]
     search: str
     sides: Sequence[SideView]
     scores: Sequence[tuple[str, str, str]]
@@ -500,8 +495,8 @@ def observation_view(report: PairsReport, measure: Measure, observation: Observa
     pair = report.pairs[evidence.pair]
     at = observation.place
     metric = report.metrics.get(measure.metric)
-    sides = []
-    segments = []
+    explained = metric if can_be_shown(metric, measure) else None
+    sides, segments = [], []
     for system, output, rating, scores, references in (
         (pair.a, evidence.outputs_a[at], evidence.rating_a[at], evidence.scores_a, evidence.references_a),
         (pair.b, evidence.outputs_b[at], evidence.rating_b[at], evidence.scores_b, evidence.references_b),
@@ -509,20 +504,12 @@ def observation_view(report: PairsReport, measure: Measure, observation: Observa
         condition = measure.condition or list(references)[-1]  # external scores saw none of our references
         segment = references[condition].take([at])
         segments.append(segment[0])
-        explained = metric if can_be_shown(metric, measure) else None
         sides.append(_side(system, output, float(rating), float(scores[measure][at]), explained, segment))
-    first = segments[0]
-    context = first.context or ()
     return ObservationView(
-        id=first.id,
+        observation=observation,
+        segment=segments[0],
         pair=evidence.pair,
-        kind=observation.kind,
-        metric=observation.metric,
-        rating=observation.rating,
-        disagreement=number_text(observation.disagreement, 2),
         verdict=_verdict(observation.kind, pair.a, pair.b),
-        message=first.message,
-        context=context,
         search=_searchable(segments, (evidence.outputs_a[at], evidence.outputs_b[at]), sides),
         sides=sides,
         scores=[
