@@ -16,27 +16,7 @@ from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.judge.pairs.results import Measure
 from trubleu.judge.report import Rival, brief_interval, data_needed, standard_error, verdict
 from trubleu.metrics.trubleu import TruBleu
-from trubleu.render.charts import (
-    TITLES,
-    legend_keys,
-    number_text,
-    scatter_chart,
-    strip_table,
-    sweep_charts,
-    table_grid,
-)
-from trubleu.render.explanations import (
-    STEPS,
-    ReferenceView,
-    RunView,
-    matched_ngrams,
-    matched_view,
-    output_view,
-    output_words,
-    plain_runs,
-    reference_view,
-    similarity_views,
-)
+from trubleu.render import charts, explanations
 from trubleu.render.judge_ratings import metric_table
 from trubleu.render.pages import report_page
 from trubleu.render.tables import (
@@ -51,7 +31,7 @@ from trubleu.render.tables import (
     starred,
     table_of,
 )
-from trubleu.signature import number_text as shortest_text
+from trubleu.signature import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +44,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport, SweepName
     from trubleu.metrics import Metric
     from trubleu.render.charts import StripTable
+    from trubleu.render.explanations import ReferenceView, RunView
 
 LEVEL: Final = 0.05
 """Significance level."""
@@ -226,9 +207,9 @@ def _difference(row: ComparisonRow, name: str) -> Estimate:
 def _sweep(report: PairsReport, sweep: SweepName) -> Table:
     rows = [row for row in report.sweeps if row.sweep == sweep]
     sign = "w>=" if sweep == "threshold" else ""
-    entries = (((sign + shortest_text(row.value),), row.metric, _estimate(row, "spearman")) for row in rows)
+    entries = (((sign + number_text(row.value),), row.metric, _estimate(row, "spearman")) for row in rows)
     conditions = ", ".join(dict.fromkeys(row.condition for row in rows if row.condition is not None))
-    title = f"Spearman's ρ by {TITLES[sweep]}" + f" (references: {conditions})" * bool(conditions)
+    title = f"Spearman's ρ by {charts.TITLES[sweep]}" + f" (references: {conditions})" * bool(conditions)
     return metric_table(title, (sweep,), entries, [*dict.fromkeys(row.metric for row in rows)], f"sweep_{sweep}")
 
 
@@ -279,7 +260,7 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         If Jinja2 is not installed.
     """
     coefficients = {_measure(row): row.spearman for row in report.correlations}
-    grids = {table.key: table_grid(table, 3, table.key) for table in pairs_tables(report)}
+    grids = {table.key: charts.table_grid(table, 3, table.key) for table in pairs_tables(report)}
     setting, units = report.setting, sum(row.units for row in report.pairs)
     segments, pairs = counted(setting.unit, "segment"), counted(len(report.pairs), "pair")
     return report_page(
@@ -293,11 +274,11 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         confidence=f"{100 * setting.confidence:g} %",
         level=f"{LEVEL:g}",
         grids=grids,
-        charts=sweep_charts(report.sweeps),
-        legend_keys=legend_keys([*dict.fromkeys(row.metric for row in report.sweeps)]),
-        scatters=[scatter_chart(report.cloud, each, coefficients.get(each)) for each in report.cloud.scores],
+        charts=charts.sweep_charts(report.sweeps),
+        legend_keys=charts.legend_keys([*dict.fromkeys(row.metric for row in report.sweeps)]),
+        scatters=[charts.scatter_chart(report.cloud, each, coefficients.get(each)) for each in report.cloud.scores],
         how=[*pairs_notes(report)],
-        steps=STEPS,
+        steps=explanations.STEPS,
         **_browser(report, default_measure(report) if measure is None else measure, browse),
     )
 
@@ -308,9 +289,9 @@ def _agreement(report: PairsReport) -> StripTable:
     columns = [*_COEFFICIENTS, Column("units", kind="count")]
     if any(row.undefined for row in ordered):
         columns.append(Column("undefined", "draws without a value", "count", of=lambda row: row.undefined or ""))
-    grid = table_grid(table_of(ordered, columns), 3, "agreement of measures with people")
+    grid = charts.table_grid(table_of(ordered, columns), 3, "agreement of measures with people")
     best = [place for place, row in enumerate(ordered[:1]) if row.spearman is not None]
-    return strip_table(grid, [_estimate(row, "spearman") for row in ordered], at=3, best=best, zero=True)
+    return charts.strip_table(grid, [_estimate(row, "spearman") for row in ordered], at=3, best=best, zero=True)
 
 
 def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[str, Any]:
@@ -401,7 +382,7 @@ class ObservationView:
     verdict: str
     search: str
     sides: Sequence[SideView]
-    scores: Sequence[tuple[str, str, str]]
+    scores: Sequence[Sequence[str]]
 
 
 def disagreements(metric: NDArray[np.float64], rating: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -496,6 +477,7 @@ def observation_view(report: PairsReport, measure: Measure, observation: Observa
     at = observation.place
     metric = report.metrics.get(measure.metric)
     explained = metric if can_be_shown(metric, measure) else None
+    both = evidence.scores_a, evidence.scores_b
     sides, segments = [], []
     for system, output, rating, scores, references in (
         (pair.a, evidence.outputs_a[at], evidence.rating_a[at], evidence.scores_a, evidence.references_a),
@@ -513,8 +495,8 @@ def observation_view(report: PairsReport, measure: Measure, observation: Observa
         search=_searchable(segments, (evidence.outputs_a[at], evidence.outputs_b[at]), sides),
         sides=sides,
         scores=[
-            (str(other), number_text(float(evidence.scores_a[other][at]), 2), number_text(float(scores_b[at]), 2))
-            for other, scores_b in evidence.scores_b.items()
+            [str(other), *(charts.number_text(float(side[other][at]), 2) for side in both)]
+            for other in evidence.scores_b
             if other != measure
         ],
     )
@@ -525,7 +507,8 @@ def _side(
 ) -> SideView:
     segment = references[0]
     if metric is None:
-        shown, decisive = plain_runs(output), list[ReferenceView]()
+        shown: Sequence[RunView] = explanations.plain_runs(output)
+        decisive: Sequence[ReferenceView] = []
         weights = [reference.weight for reference in segment.references]
         order = sorted(range(len(weights)), key=lambda place: -(weights[place] or 0.0))
     else:
@@ -536,7 +519,7 @@ def _side(
     marked = {view.number - 1 for view in decisive}
     rest = [place for place in order if place not in marked]
     others = [_plain(segment, place, weights[place]) for place in rest[:MOST_REFERENCES]]
-    numbers = number_text(rating, 2), number_text(score, 2)
+    numbers = charts.number_text(rating, 2), charts.number_text(score, 2)
     return SideView(system, *numbers, shown, decisive, others, len(rest) - len(others))
 
 
@@ -544,17 +527,18 @@ def _marked(explanation: AnyExplanation) -> tuple[list[RunView], list[ReferenceV
     """Return the output with matches, and the decisive references."""
     decisive = explanation.decisive()
     if isinstance(explanation, SimilarityExplanation):
-        return output_words(explanation, decisive), [*similarity_views(explanation, decisive, marked=True)]
-    grams = matched_ngrams(explanation)
-    views = [matched_view(explanation, place, grams, by_rating=True) for place in decisive]
-    return output_view(explanation, grams, by_rating=True), views
+        views = [*explanations.similarity_views(explanation, decisive, marked=True)]
+        return explanations.output_words(explanation, decisive), views
+    grams = explanations.matched_ngrams(explanation)
+    views = [explanations.matched_view(explanation, place, grams, by_rating=True) for place in decisive]
+    return explanations.output_view(explanation, grams, by_rating=True), views
 
 
 def _plain(segment: Segment, place: int, weight: float | None) -> ReferenceView:
     """Return a reference without marks; only decisive ones are marked."""
     reference = segment.references[place]
     notes = [] if reference.origin is None else [reference.origin]
-    return reference_view(place, weight, plain_runs(reference.text), notes)
+    return explanations.reference_view(place, weight, explanations.plain_runs(reference.text), notes)
 
 
 def _verdict(kind: str, a: str, b: str) -> str:
