@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.explain import corpus_and_metric
-from trubleu.cli.options import build_metrics, sampling_of, write_output
+from trubleu.cli.options import build_metrics, corpus_and_metric, sampling_of, write_output
 from trubleu.errors import UsageError
 from trubleu.progress import Bars
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import build_metrics, choose_metric, read_corpus, write_output
+from trubleu.cli.options import build_metrics, corpus_and_metric, write_output
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.metrics import Metric
-
-
-def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
-    """Read all references and outputs, and choose the default metric if none was named."""
-    references, outputs = read_corpus(options)
-    choose_metric(options, weighted=references.weighted())
-    return references, outputs
 
 
 def add_parser(commands: add.Commands) -> None:

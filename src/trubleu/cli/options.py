@@ -234,6 +234,13 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     return whole, {system.name: system.texts for system in found}
 
 
+def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
+    """Read all references and outputs, and choose the default metric if none was named."""
+    references, outputs = read_corpus(options)
+    choose_metric(options, weighted=references.weighted())
+    return references, outputs
+
+
 def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:
     """Return the ``--columns`` mapping for the fields of one file, None if there is none."""
     from trubleu.files.tables import is_table_name, table_titles

@@ -13,13 +13,14 @@ from trubleu.cli.options import (
     build_metrics,
     choose_metric,
     chosen_engine,
+    corpus_and_metric,
     corpus_files,
     metric_settings,
     picked,
-    read_corpus,
     resumable,
     sampling_of,
     write_output,
+    write_tables,
 )
 from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import absolute, exists, name_of
@@ -43,18 +44,16 @@ CI_KINDS: Final = ("segments", "ratings")
 _APPLY: Final = ("list_metrics", "format", "digits", "out", "quiet")
 
 
-def metric_list(options: argparse.Namespace) -> str:
-    """Return the list of metrics in the requested format."""
+def list_metrics(options: argparse.Namespace) -> None:
+    """Write the list of metrics, or of the options of one."""
     from trubleu.cli import build_parser
-    from trubleu.render import render_tables
     from trubleu.render.metrics import metric_table, option_table
 
     usual = vars(build_parser().parse_args(["score"]))
     if given := [name for name, value in vars(options).items() if name not in _APPLY and value != usual[name]]:
         flags = ["outputs" if name == "systems" else f"--{name.replace('_', '-')}" for name in given]
         raise UsageError(f"--list-metrics scores nothing; leave out {', '.join(flags)}")
-    table = metric_table() if options.list_metrics == ALL else option_table(options.list_metrics)
-    return render_tables([table], options.format, options.digits)
+    write_tables(options, metric_table() if options.list_metrics == ALL else option_table(options.list_metrics))
 
 
 def add_parser(commands: add.Commands) -> None:
@@ -104,7 +103,7 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.render.scores import render_scores
 
     if options.list_metrics is not None:
-        write_output(options, metric_list(options))
+        list_metrics(options)
         return
     if not options.systems:
         raise UsageError("there is nothing to score; name a file of outputs, or list the metrics with --list-metrics")
@@ -209,8 +208,7 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     from trubleu.scoring.segment_files import segments_folder, write_report_segments
     from trubleu.scoring.systems import score_systems
 
-    references, outputs = read_corpus(options)
-    choose_metric(options, weighted=references.weighted())
+    references, outputs = corpus_and_metric(options)
     metrics = build_metrics(options)
     parts = None
     if options.segments_to is not None:
