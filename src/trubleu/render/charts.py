@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -178,12 +178,20 @@ class Grid:
         The headings and the cells.
     texts
         The places of the columns that stand to the left; the others are numbers.
+    strips, ends, at
+        A strip for each row, what strips begin and end with, and before which of the columns they stand.
+    best
+        The places of rows that are bold.
     """
 
     name: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     texts: Sequence[int]
+    strips: Sequence[Strip] = ()
+    ends: tuple[str, str] = ("", "")
+    at: int = 0
+    best: Container[int] = ()
 
 
 def table_grid(table: Table, digits: int, name: str, labels: int | None = None) -> Grid:
@@ -200,40 +208,15 @@ def table_grid(table: Table, digits: int, name: str, labels: int | None = None) 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StripTable:
-    """A table in which every row has a strip.
-
-    Attributes
-    ----------
-    grid
-        The other columns.
-    at
-        Before which of these columns strips stand.
-    ends
-        What strips begin and end with.
-    strips
-        One for each row.
-    best
-        The places of rows that are bold.
-    """
-
-    grid: Grid
-    at: int
-    ends: tuple[str, str]
-    strips: Sequence[Strip]
-    best: Container[int]
-
-
-def strip_table(
+def with_strips(
     grid: Grid, values: Sequence[Estimate], *, at: int, best: Container[int] = (), zero: bool = False
-) -> StripTable:
-    """Return a table whose strips share a scale, which holds 0 if that is asked for."""
+) -> Grid:
+    """Return a table with strips that share a scale, which holds 0 if that is asked for."""
     numbers = [each for value in values for each in value[:3] if each is not None] + [0.0] * zero
     scale = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 10)
     low, high = scale[0], scale[-1]
     strips = [strip(value, (low, high)) for value in values]
-    return StripTable(grid=grid, at=at, ends=(value_text(low), value_text(high)), strips=strips, best=best)
+    return replace(grid, strips=strips, ends=(value_text(low), value_text(high)), at=at, best=best)
 
 
 def sweep_charts(rows: Sequence[SweepRow]) -> list[Chart]:

@@ -19,7 +19,7 @@ from trubleu.explain.explanation import Explanation
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.progress import Steps, no_steps
-from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, strip_table, table_grid
+from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, table_grid, with_strips
 from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
 from trubleu.render.pages import report_page
 from trubleu.render.scores import record_tables, score_notes, score_tables
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
     from trubleu.explain.similarity import AnyExplanation, SimilarityExplanation
-    from trubleu.render.charts import StripTable
+    from trubleu.render.charts import Grid
 
 
 Difference = TypeVar("Difference", "SegmentDifference", "NGramDifference")
@@ -352,7 +352,7 @@ def _title(systems: Sequence[str]) -> str:
     return f"{named} compared"
 
 
-def _scores(comparison: SystemComparison, digits: int) -> StripTable:
+def _scores(comparison: SystemComparison, digits: int) -> Grid:
     """Return the scores, best first, with a strip for those by the first metric."""
     report = comparison.report
     sign = 1 if comparison.metric in report.lower_is_better else -1
@@ -361,7 +361,7 @@ def _scores(comparison: SystemComparison, digits: int) -> StripTable:
     table = score_tables(report)[0]
     rows = {row[0]: row for row in table.rows}
     grid = table_grid(replace(table, rows=[rows[row.system] for row in first]), digits, "scores")
-    return strip_table(grid, [Estimate(row.score, row.low, row.high) for row in first], at=2)
+    return with_strips(grid, [Estimate(row.score, row.low, row.high) for row in first], at=2)
 
 
 def _histograms(comparison: SystemComparison) -> Iterator[Any]:

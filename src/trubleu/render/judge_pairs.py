@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from trubleu.explain.similarity import AnyExplanation
     from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport, SweepName
     from trubleu.metrics import Metric
-    from trubleu.render.charts import StripTable
+    from trubleu.render.charts import Grid
     from trubleu.render.explanations import ReferenceView, RunView
 
 LEVEL: Final = 0.05
@@ -283,7 +283,7 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
     )
 
 
-def _agreement(report: PairsReport) -> StripTable:
+def _agreement(report: PairsReport) -> Grid:
     """Return the table of coefficients, largest ρ first, undefined ones last."""
     ordered = sorted(report.correlations, key=lambda row: (row.spearman is None, -_rho(row)))
     columns = [*_COEFFICIENTS, Column("units", kind="count")]
@@ -291,7 +291,7 @@ def _agreement(report: PairsReport) -> StripTable:
         columns.append(Column("undefined", "draws without a value", "count", of=lambda row: row.undefined or ""))
     grid = charts.table_grid(table_of(ordered, columns), 3, "agreement of measures with people")
     best = [place for place, row in enumerate(ordered[:1]) if row.spearman is not None]
-    return charts.strip_table(grid, [_estimate(row, "spearman") for row in ordered], at=3, best=best, zero=True)
+    return charts.with_strips(grid, [_estimate(row, "spearman") for row in ordered], at=3, best=best, zero=True)
 
 
 def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[str, Any]:

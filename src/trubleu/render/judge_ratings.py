@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import LEVELS, measure_title
-from trubleu.render.charts import regret_chart, strip_table, system_chart, table_grid
+from trubleu.render.charts import regret_chart, system_chart, table_grid, with_strips
 from trubleu.render.pages import report_page
 from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, row_tables, starred, table_of
 from trubleu.stats.metric_tests import CALIBRATED
@@ -214,7 +214,7 @@ def _level_view(report: RatingsReport, level: Level, digits: int) -> dict[str, A
     grid = table_grid(table_of(rows, columns), digits, _TITLES[level])
     values = [Estimate(row.value, row.low, row.high) for row in rows]
     best = [place for place, row in enumerate(rows) if row.not_worse]
-    table = strip_table(grid, values, at=3, best=best)
+    table = with_strips(grid, values, at=3, best=best)
     return {"name": level, "title": _TITLES[level], "measure": title, "table": table}
 
 
@@ -331,7 +331,7 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
         "sets.html.j2",
         title="Metrics on many sets",
         verdicts=[report.verdict],
-        distances=strip_table(distances, strips, at=3, best=[0], zero=True),
+        distances=with_strips(distances, strips, at=3, best=[0], zero=True),
         charts=[regret_chart("Distance from the best", regrets, means)],
         tables=[table_grid(table, digits, table.title.lower()) for table in value_tables(report)],
         how=[*sets_notes(report)],
