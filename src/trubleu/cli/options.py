@@ -185,17 +185,12 @@ def take_set(options: argparse.Namespace) -> None:
         if "human" in options and options.human is None:
             options.human = found.human
         options.aspect = options.aspect or found.aspects or None
-        _take_scale(options, found.scales)
-
-
-def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int]]) -> None:
-    judged = [aspect for aspect in options.aspect or scales if aspect in scales]
-    if options.scale is None and judged:
-        low, high = scales[judged[0]]
-        for aspect in judged:
-            if scales[aspect] != (low, high):
-                raise UsageError(f"--aspect {judged[0]} and {aspect} have different scales; judge by one at a time")
-        options.scale = f"{low}:{high}"
+        judged = [aspect for aspect in options.aspect or found.scales if aspect in found.scales]
+        if options.scale is None and judged:
+            low, high = found.scales[judged[0]]
+            if other := [aspect for aspect in judged if found.scales[aspect] != (low, high)]:
+                raise UsageError(f"--aspect {judged[0]} and {other[0]} have different scales; judge by one at a time")
+            options.scale = f"{low}:{high}"
 
 
 def read_references(options: argparse.Namespace) -> References:

@@ -372,7 +372,9 @@ def compare_systems(
     own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]
     sampling = sampling or Sampling(interval=True, test="bootstrap")
     report = score_systems(systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps)
-    scores = _score_table(report, len(plain))
+    # Rows of segments are ordered by metric, system and segment.
+    numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)
+    scores = dict(zip(report.metrics, numbers.reshape(len(metrics), len(systems), len(plain)), strict=True))
     name, metric = next(iter(metrics.items()))
     usual, notes = usual_buckets(systems, plain)
     cuts = (*usual, *own)
@@ -403,13 +405,6 @@ def compare_systems(
         scores=scores,
         cuts=cuts,
     )
-
-
-def _score_table(report: ScoreReport, count: int) -> dict[str, NDArray[np.float64]]:
-    """Return the segment scores by metric; the rows of the report are ordered by metric, system and segment."""
-    numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)
-    shaped = numbers.reshape(len(report.metrics), len(report.systems), count)
-    return dict(zip(report.metrics, shaped, strict=True))
 
 
 def _segment_rows(

@@ -185,7 +185,9 @@ def explain_similarity(
     total = math.fsum(good.values())
     most_similar = max(good, key=similarities.__getitem__, default=None)
     best_from = _best(good, similarities)
-    cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
+    most = 1.0 if most_similar is None else similarities[most_similar]
+    bad = {place: -weight for place, weight in merged.items() if weight < 0 and most < 1}
+    cuts = {place: weight * max(0.0, similarities[place] - most) / (1 - most) for place, weight in bad.items()}
     outcome: dict[str, Any] = dict.fromkeys(("best", "mean", "earned", "cut", "cut_from", "score"))
     if best_from is not None and not skipped:
         outcome = {
@@ -261,19 +263,6 @@ def _merged(texts: Sequence[str], weights: Sequence[float]) -> tuple[list[int], 
 def _best(good: Mapping[int, float], similarities: Mapping[int, float]) -> int | None:
     """Return the good reference that earns most."""
     return max(good, key=lambda place: good[place] * similarities[place], default=None)
-
-
-def _cuts(
-    weights: Mapping[int, float], similarities: Mapping[int, float], most_similar: float | None
-) -> dict[int, float]:
-    """Return the share that each bad reference would cut."""
-    if most_similar is None or most_similar >= 1:
-        return {}
-    return {
-        place: -weight * max(0.0, similarities[place] - most_similar) / (1 - most_similar)
-        for place, weight in weights.items()
-        if weight < 0
-    }
 
 
 def _orders(

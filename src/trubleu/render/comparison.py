@@ -39,6 +39,7 @@ from trubleu.render.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from trubleu.data.references import Segment
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
     from trubleu.explain.similarity import AnyExplanation, SimilarityExplanation
     from trubleu.render.charts import Grid
@@ -180,15 +181,13 @@ def _segment_texts(comparison: SystemComparison, digits: int, columns: int) -> I
     for title, rows in _segments(comparison):
         yield one_line(title)
         for row in rows:
-            yield "\n".join(_segment_lines(comparison, row, positions[row.segment], digits, columns))
+            segment = comparison.references[positions[row.segment]]
+            yield "\n".join(_segment_lines(segment, row, digits, columns))
 
 
-def _segment_lines(
-    comparison: SystemComparison, row: SegmentDifference, place: int, digits: int, columns: int
-) -> Iterator[str]:
+def _segment_lines(segment: Segment, row: SegmentDifference, digits: int, columns: int) -> Iterator[str]:
     scores = f"{row.a} {row.score_a:.{digits}f}, {row.b} {row.score_b:.{digits}f} ({row.difference:+.{digits}f})"
     yield wrapped("  ", f"segment {row.segment}: {scores}", columns)
-    segment = comparison.references[place]
     ordered = sorted(segment.references, key=lambda reference: -(reference.weight or 0.0))
     said = [] if segment.message is None else [("message", segment.message)]
     said += zip((row.a, row.b), marked_pair(row.output_a, row.output_b), strict=True)
@@ -486,12 +485,11 @@ class Explainer:
             marks += chain.from_iterable(_matched(explanation))
         elif not explanation.skipped:
             marks += [explanation.best_from, *_met(explanation)]
-        return [marks, *self._filled("\n".join(conclusion(explanation, self._digits)))]
-
-    def _filled(self, text: str) -> tuple[int, str]:
-        """Return the number of a text's sentence, and the numbers in it."""
+        # A sentence and the numbers in it.
+        text = "\n".join(conclusion(explanation, self._digits))
         sentence = _NUMBER.sub(_HOLE, text)
-        return self.sentences.setdefault(sentence, len(self.sentences)), " ".join(_NUMBER.findall(text))
+        number = self.sentences.setdefault(sentence, len(self.sentences))
+        return [marks, number, " ".join(_NUMBER.findall(text))]
 
 
 def _matched(explanation: Explanation) -> Iterator[tuple[int, int, int]]:
