@@ -188,10 +188,8 @@ def _names_metrics(argument: str) -> bool:
 @contextmanager
 def _fitted(options: argparse.Namespace) -> Iterator[None]:
     """Fit tables to the width of the terminal."""
-    if not (sys.stdout.isatty() and getattr(options, "out", "-") == "-"):
-        yield
-        return
-    token = ROOM.set(get_terminal_size().columns)
+    shown = sys.stdout.isatty() and getattr(options, "out", "-") == "-"
+    token = ROOM.set(get_terminal_size().columns if shown else None)
     try:
         yield
     finally:

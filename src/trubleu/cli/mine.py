@@ -135,10 +135,9 @@ def _keep_index(index: str, target: str | None) -> None:
 
     if target is None or target == "-":
         return
-    if paths.same_file(target, index):
-        raise UsageError(f"{target} is the index itself; write to another folder")
-    if paths.same_file(paths.parent(target), index):
-        raise UsageError(f"{target} lies inside the index {index}; write to another folder")
+    for path, where in ((target, "is the index itself"), (paths.parent(target), f"lies inside the index {index}")):
+        if paths.same_file(path, index):
+            raise UsageError(f"{target} {where}; write to another folder")
 
 
 def add_parser(commands: add.Commands) -> None:

@@ -144,28 +144,17 @@ def escape_markdown(text: str) -> str:
 
 LATEX_PACKAGES: Final = r"% needs \usepackage{booktabs}"
 
-_LATEX_ESCAPES: Final = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    # In braces: at the start of a row it would be an argument of the preceding line end.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    # In braces: two of them would become one.
-    "`": "{`}",
-    "'": "{'}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "–": r"\textendash{}",
-    "−": "$-$",
-    "↓": r"$\downarrow$",
-    "Δ": r"$\Delta$",
-    "…": r"\ldots{}",
-}
-_LATEX_TRANSLATION: Final = str.maketrans(_LATEX_ESCAPES)
+_LATEX_COMMANDS: Final = {
+    "\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum", "<": "textless", ">": "textgreater",
+    "|": "textbar", "–": "textendash", "…": "ldots",
+}  # fmt: skip
+_LATEX_TRANSLATION: Final = str.maketrans(
+    {character: f"\\{command}{{}}" for character, command in _LATEX_COMMANDS.items()}
+    # At the start of a row, brackets and stars would be arguments of the preceding line end; two quotes would be one.
+    | {character: f"{{{character}}}" for character in "[]*`'"}
+    | {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"−": "$-$", "↓": r"$\downarrow$", "Δ": r"$\Delta$"}
+)
 _LATEX_NUMBER: Final = re.compile(r"[+-][\d,]+(?:\.\d+)?")
 
 
