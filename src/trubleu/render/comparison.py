@@ -1,5 +1,6 @@
 """A comparison of systems: tables and texts for people, flat rows for programs, and a page with a segment browser."""
 
+# ruff: noqa: A002 - the option is called format everywhere
 from __future__ import annotations
 
 import json
@@ -63,11 +64,7 @@ _DESCRIBED: Final = {
 
 
 def render_comparison(
-    comparison: SystemComparison,
-    format: str = "text",  # noqa: A002
-    digits: int = 2,
-    *,
-    columns: int = COLUMNS,
+    comparison: SystemComparison, format: str = "text", digits: int = 2, *, columns: int = COLUMNS
 ) -> str:
     """Render a comparison in one of the formats of `trubleu.render.render_tables`.
 

@@ -16,6 +16,7 @@ beside their number, stars and notes. Those for programs (`csv`, `json`) have th
 numbers, one value per field, and no notes: anything a program needs has to be a column.
 """
 
+# ruff: noqa: A002 - the option is called format everywhere
 from __future__ import annotations
 
 import math
@@ -232,7 +233,7 @@ def row_tables(report: RowsReport) -> Iterator[Table]:
 
 
 def render_report(
-    format: str,  # noqa: A002
+    format: str,
     digits: int,
     records: Iterable[Table],
     tables: Iterable[Table],
@@ -253,13 +254,7 @@ class Shown(NamedTuple):
     mark: str = ""
 
 
-def render_tables(
-    tables: Sequence[Table],
-    format: str = "text",  # noqa: A002
-    digits: int = 2,
-    *,
-    notes: Sequence[str] = (),
-) -> str:
+def render_tables(tables: Sequence[Table], format: str = "text", digits: int = 2, *, notes: Sequence[str] = ()) -> str:
     r"""Render tables in one of the formats, ending with a newline.
 
     Parameters
@@ -384,7 +379,7 @@ def width(text: str) -> int:
     )
 
 
-def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
+def with_verdict(sentences: Sequence[str], format: str) -> str:
     """Format the verdict above the tables of a format.
 
     Examples
