@@ -306,11 +306,7 @@ def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str
     return Chart(title=title, description=description, x=x, y=y, marks=bars, note=note)
 
 
-def bucket_chart(
-    title: str,
-    labels: Sequence[str],
-    systems: Mapping[str, Sequence[Estimate | None]],
-) -> Chart:
+def bucket_chart(title: str, labels: Sequence[str], systems: Mapping[str, Sequence[Estimate | None]]) -> Chart:
     """Return the scores of systems in buckets: for each system a score and its interval in each, None for nothing."""
     numbers = [each for row in systems.values() for cell in row if cell for each in cell[:3] if each is not None]
     x = _across("", _columns(labels), (0, len(labels)))

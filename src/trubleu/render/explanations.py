@@ -20,13 +20,7 @@ from trubleu.results import SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.explain.explanation import (
-        ExplainedOrder,
-        ExplainedOutput,
-        ExplainedReference,
-        Explanation,
-        NGram,
-    )
+    from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, ExplainedReference, Explanation, NGram
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
     from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."
 
-HOW: Final = [
-    Column("metric"),
-    Column("references", kind="count"),
-    Column("raters", kind="count"),
-]
+HOW: Final = [Column("metric"), Column("references", kind="count"), Column("raters", kind="count")]
 
 
 def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> str:  # noqa: A002
