@@ -400,6 +400,7 @@ def strip(estimate: Estimate, ends: tuple[float, float]) -> Strip:
 
 
 _NUMBER: Final = Column("number", kind="number")
+_MINUS: Final = re.compile(r"(?<!\w)-(?=[\d ])")
 
 
 def number_text(value: Estimate | float | None, digits: int = 3) -> str:
@@ -421,7 +422,7 @@ def with_minus(text: str) -> str:
     >>> with_minus("trubleu-2: 1 - 0.5 (-0.9)")
     'trubleu-2: 1 − 0.5 (−0.9)'
     """
-    return re.sub(r"(?<!\w)-(?=[\d ])", "−", text)
+    return _MINUS.sub("−", text)
 
 
 def series_style() -> str:

@@ -729,11 +729,12 @@ def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: 
         Whether the colour is that of the reference's rating even if the metric takes all references alike.
     """
     numbered = ((start, number) for number, gram in enumerate(grams) for start in gram.positions)
+    titles = [ngram_title(gram, explanation.weighted) for gram in grams]
     tokens = []
     for text, around in zip(explanation.tokens, _around(explanation.tokens, numbered, grams), strict=True):
         # Longest first, as they are the most informative.
-        titles = (ngram_title(grams[number], explanation.weighted) for number in reversed(around))
-        tokens.append(TokenView(text, " ".join(map(str, around)), "\n".join(titles)))
+        said = "\n".join(titles[number] for number in reversed(around))
+        tokens.append(TokenView(text, " ".join(map(str, around)), said))
     found = []
     for start, end, weight, place in runs(explanation):
         if weight is None or place is None:

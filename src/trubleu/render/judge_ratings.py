@@ -118,18 +118,14 @@ def described(report: RatingsReport) -> str:
     It gives the numbers of systems, items, outputs and ratings.
     """
     setting = report.setting
+    head = f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}"
     if setting.kind == "official":
-        return (
-            f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, official scores"
-        )
+        return f"{head}, official scores"
     what = "ranked pair" if setting.kind == "rankings" else "rating"
     aspects = f" ({setting.aspects})" if setting.aspects else ""
-    return (
-        f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, "
-        f"{counted(setting.outputs, 'output')}, {counted(setting.ratings, what)}{aspects} by "
-        f"{counted(setting.raters, 'rater')}"
-        + (f"; official scores of {counted(setting.official, 'system')}" if setting.official is not None else "")
-    )
+    ratings = f"{counted(setting.ratings, what)}{aspects} by {counted(setting.raters, 'rater')}"
+    official = "" if setting.official is None else f"; official scores of {counted(setting.official, 'system')}"
+    return f"{head}, {counted(setting.outputs, 'output')}, {ratings}{official}"
 
 
 def ratings_notes(report: RatingsReport) -> Iterator[str]:
