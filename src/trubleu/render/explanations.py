@@ -762,10 +762,11 @@ def matched_view(
 ) -> ReferenceView:
     """Return a reference with its matched n-grams marked; credited ones have its colour."""
     reference = explanation.references[place]
-    numbers = {gram.tokens: number for number, gram in enumerate(grams)} if reference.matched else {}
+    numbers = {gram.tokens: number for number, gram in enumerate(grams)}
+    orders = range(1, len(explanation.orders) + 1) if reference.matched else ()
     numbered = (
         (start, numbers[window])
-        for n in range(1, len(explanation.orders) + 1)
+        for n in orders
         for start, window in enumerate(windows(reference.tokens, n))
         if window in numbers
     )
