@@ -14,7 +14,7 @@ from benchmarks.simulated.order import order_study, render_order
 from benchmarks.simulated.triples import simulated_triples
 from trubleu.cli import EXIT_BAD_INPUT, Parser
 from trubleu.cli import arguments as add
-from trubleu.cli.options import picked, write_output
+from trubleu.cli.options import check_output, picked, whole_numbers, write_output
 from trubleu.cli.simulate import (
     ALL,
     add_sizes,
@@ -23,7 +23,6 @@ from trubleu.cli.simulate import (
     chosen_draws,
     chosen_pool,
     chosen_systems,
-    numbers,
     run_study,
 )
 from trubleu.data import write_triples
@@ -95,7 +94,7 @@ def models(options: argparse.Namespace) -> None:
     if len(draws.segments) != 1 or len(metrics) != 1:
         raise UsageError("models takes one number of segments and one metric; leave the others out")
     made = read_models(options.model or MODELS)
-    rated = numbers("rated", options.rated, {ALL: MOST_REFERENCES})
+    rated = whole_numbers("--rated", options.rated, {ALL: MOST_REFERENCES})
     habits = Habits(**picked(options, "noise bias lazy"))
     systems = chosen_systems(options)
     with Bars(quiet=options.quiet) as bars:
@@ -183,6 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a check and return its exit code."""
     try:
         options = build_parser().parse_args(arguments)
+        if "digits" in options:
+            check_output(options)
         with told_once(quiet=options.quiet):
             options.run(options)
     except TrubleuError as error:

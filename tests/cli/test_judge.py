@@ -45,9 +45,9 @@ def test_the_table_of_the_paper_and_its_sweeps(capsys: pytest.CaptureFixture[str
     assert (
         "units of 4 segments, 18 in 3 pairs of systems, N = 36 with both signs; means over 5 draws, seed 12345" in out
     )
-    assert "Spearman's ρ by the least weight of a reference" in out
-    assert "Spearman's ρ by the size of units (references: all)" in out
-    assert "Spearman's ρ by the length of n-grams (references: all)" in out
+    assert "Spearman's ρ by minimum weight of references" in out
+    assert "Spearman's ρ by segments per unit (references: all)" in out
+    assert "Spearman's ρ by longest n-gram (references: all)" in out
     assert "w>=0.6:" in out  # how many segments keep their best-weighted reference
 
 

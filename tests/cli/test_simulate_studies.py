@@ -75,7 +75,7 @@ def test_power_for_programs_has_everything_in_flat_rows(run: Run) -> None:
         (("power", "--system", "parrot", "--system", "parrot"), "--system parrot is given twice"),
         (("power", "--system", "=skill:0.5", "--system", "parrot"), "--system =skill:0.5 has no name before the ="),
         (("power", "--system", "skill:0.5", "--system", "clever"), "clever"),
-        (("power", "--segments", "10,x"), "--segments 10,x must be whole numbers with commas between them"),
+        (("power", "--segments", "10,x"), "--segments 10,x is not a list of whole numbers"),
         (("power", "--segments", "1"), "segments must be a whole number from 2 to"),
         (("power", "--references", "40"), "there are at most 17 candidates per segment, not 40"),
         (("power", "--references", "0"), "references must be a whole number from 1"),

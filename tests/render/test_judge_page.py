@@ -37,8 +37,15 @@ from trubleu.render.charts import (
     sweep_charts,
     ticks,
 )
-from trubleu.render.judge_pairs import pairs_verdict, render_judge_page
-from trubleu.render.judge_segments import default_measure, disagreements, most_disagreeing, observation_view
+from trubleu.render.judge_pairs import (
+    default_measure,
+    disagreements,
+    most_disagreeing,
+    observation_view,
+    pairs_verdict,
+    render_judge_page,
+)
+from trubleu.render.tables import Estimate
 
 WEIGHTED = Measure(metric="dbleu-2", condition="all")
 NEURAL = Measure(metric="a-rather-long-neural-metric-v2.1-multilingual", condition=None)
@@ -155,7 +162,7 @@ def test_an_observation_shows_both_sides(report: PairsReport) -> None:
     assert [side.rating for side in view.sides] == [
         f"{evidence.rating_a[chosen.place]:.2f}", f"{evidence.rating_b[chosen.place]:.2f}",
     ]  # fmt: skip
-    assert view.id == f"s{chosen.place + 1}"
+    assert view.segment.id == f"s{chosen.place + 1}"
     for side in view.sides:
         numbers = [reference.number for reference in (*side.decisive, *side.others)]
         assert sorted(numbers) == [1, 2, 3, 4, 5, 6]
@@ -196,7 +203,7 @@ def numbers_in(path: str) -> list[float]:
 
 def test_a_line_has_a_gap_where_a_coefficient_is_undefined(report: PairsReport) -> None:
     charts = sweep_charts(report.sweeps)
-    assert [chart.x_title for chart in charts] == [
+    assert [chart.x.title for chart in charts] == [
         "minimum weight of references",
         "segments per unit",
         "longest n-gram",
@@ -214,8 +221,8 @@ def test_a_line_has_a_gap_where_a_coefficient_is_undefined(report: PairsReport) 
             xs, ys = numbers_in(stroke.path)[::2], numbers_in(stroke.path)[1::2]
             assert all(0 <= x <= WIDTH for x in xs)
             assert all(0 <= y <= HEIGHT for y in ys)
-    xs = [tick.at for tick in charts[0].x_ticks]
-    assert [tick.text for tick in charts[0].x_ticks] == ["1", "0.6", "0.2", "−0.2", "−0.6", "−1"]
+    xs = [tick.at for tick in charts[0].x.ticks]
+    assert [tick.text for tick in charts[0].x.ticks] == ["1", "0.6", "0.2", "−0.2", "−0.6", "−1"]
     assert xs == sorted(xs)
 
 
@@ -237,7 +244,7 @@ def test_any_sweep_can_be_drawn(count: int, name: str) -> None:
     rows = tuple(replace(row, value=float(step + 1), spearman=None if step % 5 == 4 else 0.5) for step in range(count))
     chart = sweep_charts(rows)[0]
     assert len(chart.marks) == count - count // 5
-    places = [tick.at for tick in chart.x_ticks]
+    places = [tick.at for tick in chart.x.ticks]
     assert all(after - before > 10 for before, after in pairwise(places))
 
 
@@ -256,9 +263,9 @@ def test_the_scatter_leaves_out_units_without_a_score_and_thins_many(report: Pai
 
 
 def test_a_strip_of_an_undefined_coefficient_is_empty() -> None:
-    assert strip(None, None, None, (0.0, 1.0)).at is None
-    assert strip(None, None, None, (0.0, 1.0)).text == "undefined"
-    shown = strip(0.5, 0.25, 0.75, (0.0, 1.0))
+    assert strip(Estimate(None), (0.0, 1.0)).at is None
+    assert strip(Estimate(None), (0.0, 1.0)).text == "undefined"
+    shown = strip(Estimate(0.5, 0.25, 0.75), (0.0, 1.0))
     assert (shown.low, shown.at, shown.high) == pytest.approx((26.0, 50.0, 74.0))
 
 

@@ -15,7 +15,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli.options import take_set
+from trubleu.cli.options import check_output, take_set
 from trubleu.cli.score import CI_KINDS
 from trubleu.errors import TrubleuError, UsageError, nearest
 from trubleu.render.tables import ROOM
@@ -111,6 +111,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         _take_input(options)
     if "systems" in options and "refs" in options:
         take_set(options)
+    if "digits" in options:
+        check_output(options)
     return options
 
 
@@ -142,30 +144,33 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     spaces or commas, get one ``-m`` each; a name of an existing file is a file.
     """
     joined: list[str] = []
-    metrics = False  # whether the last argument was a metric
+    before, metrics = "", False  # the last argument, and whether it was a metric
     for place, argument in enumerate(arguments):
-        before = arguments[place - 1] if place else ""
+        name, equals, value = argument.partition("=")
         if argument == "--":
             return [*joined, *arguments[place:]]
-        if (argument.startswith("-,") and before == "--columns") or (":" in argument and before == "--scale"):
+        if name in METRIC_FLAGS and equals:
+            joined += _metric_flags(value)
+            before, metrics = argument, True
+            continue
+        is_metric = before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument))
+        if is_metric:
+            flags = _metric_flags(argument)
+            joined += flags[1:] if before in METRIC_FLAGS else flags
+        elif (argument.startswith("-,") and before == "--columns") or (":" in argument and before == "--scale"):
             joined[-1] += f"={argument}"
         elif before == "--ci" and argument in CI_KINDS:
             joined[-1] = f"--ci={argument}"
         elif argument == "--ci":
             joined.append(f"--ci={CI_KINDS[0]}")
-        elif before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument)):
-            flags = [part for name in _split_metrics(argument) for part in ("-m", name)]
-            joined += flags[1:] if before in METRIC_FLAGS else flags
-            metrics = True
-            continue
-        elif argument.startswith(("--metric=", "--metrics=")):
-            joined += [part for name in _split_metrics(argument.partition("=")[2]) for part in ("-m", name)]
-            metrics = True
-            continue
         else:
             joined.append("-m" if argument in METRIC_FLAGS else argument)
-        metrics = False
+        before, metrics = argument, is_metric
     return joined
+
+
+def _metric_flags(names: str) -> list[str]:
+    return [part for name in _split_metrics(names) for part in ("-m", name)]
 
 
 def _split_metrics(text: str) -> list[str]:
@@ -183,10 +188,8 @@ def _names_metrics(argument: str) -> bool:
 @contextmanager
 def _fitted(options: argparse.Namespace) -> Iterator[None]:
     """Fit tables to the width of the terminal."""
-    if not (sys.stdout.isatty() and getattr(options, "out", "-") == "-"):
-        yield
-        return
-    token = ROOM.set(get_terminal_size().columns)
+    shown = sys.stdout.isatty() and getattr(options, "out", "-") == "-"
+    token = ROOM.set(get_terminal_size().columns if shown else None)
     try:
         yield
     finally:

@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 PAGE_FORMATS: Final = (*FORMATS, "html")
 
 
-def command(commands: Commands, name: str, run: Run, epilog: str = "") -> argparse.ArgumentParser:
+def command(commands: Commands, name: str, run: Callable[..., object], epilog: str = "") -> argparse.ArgumentParser:
     """Add a command.
 
     The docstring of ``run`` is its help: the first line is for the list of commands, the next paragraphs describe it,
     and the sections Examples and Notes come last.
     """
-    about, description, more = _help_in(run)
+    text = (run.__doc__ or "").replace("\n    ", "\n").strip()
+    rest, _, notes = text.partition("\n\nNotes\n-----\n")
+    rest, _, examples = rest.partition("\n\nExamples\n--------\n")
+    about, _, description = rest.partition("\n\n")
+    listed = "examples:\n  " + examples.replace("\n", "\n  ") if examples else ""
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about[0].lower() + about[1:].rstrip("."), description=description or about, epilog=more or epilog
+        name,
+        help=about[0].lower() + about[1:].rstrip("."),
+        description=" ".join(description.split()) or about,
+        epilog="\n\n".join(filter(None, (listed, notes))) or epilog,
     )
     parser.set_defaults(run=run)
     return parser
@@ -35,21 +42,8 @@ def command(commands: Commands, name: str, run: Run, epilog: str = "") -> argpar
 
 def commands(outer: Commands, name: str, add_parser: Callable[..., object]) -> Commands:
     """Add a command that has subcommands, and return the place to add these; its docstring is that of `add_parser`."""
-    about, _, more = _help_in(add_parser)
-    parser: argparse.ArgumentParser = outer.add_parser(
-        name, help=about[0].lower() + about[1:].rstrip("."), description=about, epilog=more
-    )
+    parser = command(outer, name, add_parser)
     return parser.add_subparsers(title="commands", dest=f"{name}_command", metavar="COMMAND", required=True)
-
-
-def _help_in(documented: Callable[..., object]) -> tuple[str, str, str]:
-    """Return the first line of a docstring, the description, and the examples and notes."""
-    text = (documented.__doc__ or "").replace("\n    ", "\n").strip()
-    rest, _, notes = text.partition("\n\nNotes\n-----\n")
-    rest, _, examples = rest.partition("\n\nExamples\n--------\n")
-    about, _, description = rest.partition("\n\n")
-    listed = "examples:\n  " + examples.replace("\n", "\n  ") if examples else ""
-    return about, " ".join(description.split()), "\n\n".join(filter(None, (listed, notes)))
 
 
 def option(group: Options, name: str, metavar: str, what: str, default: Any = None, **settings: Any) -> None:
@@ -89,9 +83,9 @@ def choice(group: Options, name: str, choices: Sequence[str], what: str = "", me
     option(group, name, metavar, what + listed, first, choices=choices)
 
 
-def flag(group: Options, name: str, what: str) -> None:
+def flag(group: Options, name: str, what: str, **settings: Any) -> None:
     """Add an option without a value."""
-    group.add_argument(*name.split(), action="store_true", help=what)
+    group.add_argument(*name.split(), action="store_true", help=what, **settings)
 
 
 def quiet(group: Options, what: str = "no progress bars, warnings or summary") -> None:
@@ -109,7 +103,7 @@ def output(
 ) -> argparse._ArgumentGroup:
     """Add the output options, and return their group for command-specific ones.
 
-    Call `check_output` before the work begins and `write_output` when it is done.
+    They are checked before the work begins; call `write_output` when it is done.
 
     Parameters
     ----------
@@ -183,11 +177,10 @@ def metrics(parser: argparse.ArgumentParser, command: str, without: Sequence[str
         declared, flags = OPTIONS[name], f"--{name.replace('_', '-')}{_SHORT.get(name, '')}"
         if name in without:
             continue
-        if not declared.placeholder:
-            flag(group, flags, declared.text)
+        if declared.placeholder:
+            option(group, flags, declared.placeholder, declared.text, type=float if declared.number else str)
         else:
-            kind = float if declared.number else str
-            option(group, flags, declared.placeholder, declared.text, type=kind)
+            flag(group, flags, declared.text)
     return group
 
 
@@ -246,8 +239,7 @@ def corpus(
     about = "source texts for ibleu, one per line (default: the messages in --refs)"
     option(given, "--source", "FILE", about)
     group = metrics(parser, command, without)
-    about = "lower-case texts for BLEU only"
-    group.add_argument("-lc", dest="lowercase_bleu", action="store_true", help=about)
+    flag(group, "-lc", "lower-case texts for BLEU only", dest="lowercase_bleu")
     return group
 
 

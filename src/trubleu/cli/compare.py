@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.explain import corpus_and_metric
-from trubleu.cli.options import build_metrics, check_output, sampling_of, write_output
+from trubleu.cli.options import build_metrics, corpus_and_metric, sampling_of, write_output
 from trubleu.errors import UsageError
 from trubleu.progress import Bars
 
@@ -53,9 +52,9 @@ def run(options: argparse.Namespace) -> None:
     n-grams are shown. Comparing n-grams takes a second per one or two thousand outputs; --ngrams 0 skips it.
     """
     from trubleu.explain.difference import compare_systems
+    from trubleu.render.comparison import render_comparison, render_comparison_page
 
     page = options.format == "html"
-    check_output(options)
     for name in ("top", "ngrams"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name} {getattr(options, name)} must be 0 or more")
@@ -78,13 +77,10 @@ def run(options: argparse.Namespace) -> None:
             steps=bars.stage,
         )
         if page:
-            from trubleu.render.comparison import render_comparison_page
-
-            write_output(options, render_comparison_page(comparison, options.digits, steps=bars.stage))
-            return
-    from trubleu.render.comparison import render_comparison
-
-    write_output(options, render_comparison(comparison, options.format, options.digits, columns=_width(options.out)))
+            text = render_comparison_page(comparison, options.digits, steps=bars.stage)
+        else:
+            text = render_comparison(comparison, options.format, options.digits, columns=_width(options.out))
+    write_output(options, text)
 
 
 def _columns(options: argparse.Namespace, references: References) -> dict[str, list[Value]]:

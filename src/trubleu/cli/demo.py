@@ -79,11 +79,8 @@ def run(options: argparse.Namespace) -> None:
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
         raise MissingExtraError(f"the demo needs {some(missing)}; install with: pip install 'trubleu[rate,ready]'")
     folder = make_folder(options.folder)
-    script = SCRIPT.format(
-        **picked(options, "seed segments raters"),
-        next_seed=options.seed + 1,
-        unit=min(10, options.segments // 2),
-    )
+    numbers = {"next_seed": options.seed + 1, "unit": min(10, options.segments // 2)}
+    script = SCRIPT.format(**picked(options, "seed segments raters"), **numbers)
     try:
         with locked(folder), chdir(folder):
             clear_folder(script)

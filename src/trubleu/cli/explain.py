@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import build_metrics, check_output, choose_metric, read_corpus, write_output
+from trubleu.cli.options import build_metrics, corpus_and_metric, write_output
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -13,15 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
-    from trubleu.explain.similarity import AnyExplanation
     from trubleu.metrics import Metric
-
-
-def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
-    """Read all references and outputs, and choose the default metric if none was named."""
-    references, outputs = read_corpus(options)
-    choose_metric(options, weighted=references.weighted())
-    return references, outputs
 
 
 def add_parser(commands: add.Commands) -> None:
@@ -50,9 +42,9 @@ def run(options: argparse.Namespace) -> None:
     -----
     metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu2vec-N, dbleu2vec-N
     """
+    from trubleu import render
     from trubleu.explain import explain
 
-    check_output(options)
     _check_choice(options)
     if options.metric:
         _one_metric(options)
@@ -62,20 +54,24 @@ def run(options: argparse.Namespace) -> None:
     explanations = {
         name: [explain(metric, texts[place], references, place) for place in places] for name, texts in outputs.items()
     }
-    write_output(options, _render(explanations, options))
+    if options.format == "json":
+        write_output(options, render.render_explanation_json(explanations))
+    else:
+        show = render.render_explanation_page if options.format == "html" else render.render_explanation_text
+        write_output(options, show(explanations, options.digits))
 
 
 def _check_choice(options: argparse.Namespace) -> None:
-    given = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
-    if len(given) != 1:
+    found = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
+    if len(found) != 1:
         raise UsageError("say which segments to explain, with one of --segment ID, --worst N and --differ N")
-    count = getattr(options, given[0])
-    if given != ["segment"] and count < 1:
-        raise UsageError(f"--{given[0]} {count} shows nothing; ask for 1 or more")
-    if options.worst is not None and len(options.systems) != 1:
+    given, systems = found[0], len(options.systems)
+    if given != "segment" and getattr(options, given) < 1:
+        raise UsageError(f"--{given} {getattr(options, given)} shows nothing; ask for 1 or more")
+    if given == "worst" and systems != 1:
         raise UsageError("--worst takes one system; for two, use --differ")
-    if options.differ is not None and len(options.systems) != 2:
-        raise UsageError(f"--differ needs two systems, not {len(options.systems)}")
+    if given == "differ" and systems != 2:
+        raise UsageError(f"--differ needs two systems, not {systems}")
 
 
 def _one_metric(options: argparse.Namespace) -> Metric:
@@ -106,12 +102,3 @@ def _choose(
     if not places:
         raise DataError(f"there is nothing to explain, as {nothing} by {metric.name}")
     return places
-
-
-def _render(explanations: Mapping[str, Sequence[AnyExplanation]], options: argparse.Namespace) -> str:
-    from trubleu import render
-
-    if options.format == "json":
-        return render.render_explanation_json(explanations)
-    show = render.render_explanation_page if options.format == "html" else render.render_explanation_text
-    return show(explanations, options.digits)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, chosen_engine, keep_inputs, operands, picked, resumable, write_tables
+from trubleu.cli.options import chosen_engine, keep_inputs, operands, picked, resumable, write_tables
 from trubleu.errors import UsageError
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import check_writable
@@ -57,8 +57,7 @@ def run(options: argparse.Namespace) -> None:
     format_to_write(options.out, ["jsonl"])
     check_writable(options.out)
     _keep_index(path, options.out)
-    if options.resume is not None:
-        _keep_index(path, options.resume)
+    _keep_index(path, options.resume)
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
         options.seeds = list(source.files)  # expands folders
@@ -66,17 +65,9 @@ def run(options: argparse.Namespace) -> None:
         index = Index.open(path)
         seeds = seed_triples(source)
         progress = bars.stage("mine", len(seeds) * len(index.shards), "search")
-        with ExitStack() as stack:
-            engine = None if options.engine is None else stack.enter_context(chosen_engine(options))
-            found = index.candidates(
-                seeds,
-                **chosen,
-                **picked(options, "random seed"),
-                engine=engine,
-                keep=options.resume,
-                cache=cache,
-                progress=progress,
-            )
+        with nullcontext() if options.engine is None else chosen_engine(options) as engine:
+            given = chosen | picked(options, "random seed")
+            found = index.candidates(seeds, **given, engine=engine, keep=options.resume, cache=cache, progress=progress)
         found.write(options.out)
     if not options.quiet and options.out != "-":
         sys.stdout.write(render_tables([summary_table(found, options.out)], "text", 2))
@@ -101,20 +92,14 @@ def look(options: argparse.Namespace) -> None:
     if options.response is None and (options.alpha is not None or options.epsilon is not None):
         name = "--epsilon" if options.alpha is None else "--alpha"
         raise UsageError(f"{name} is about the response, and there is none; give --response, or leave {name} out")
-    options.files = [path]
     chosen = _scoring(options)
-    check_output(options)
     _keep_index(path, options.out)
     index = Index.open(path)
     found = index.search(message, options.response, **chosen)
     notes = [] if found else [_nothing(index, message, Bm25(options.variant, options.k1, options.b))]
+    by_message, for_people = options.response is None, options.format not in FOR_PROGRAMS
     tables = candidate_tables(
-        found,
-        notes,
-        by_message=options.response is None,
-        explained=options.explain,
-        for_people=options.format not in FOR_PROGRAMS,
-        digits=options.digits,
+        found, notes, by_message=by_message, explained=options.explain, for_people=for_people, digits=options.digits
     )
     write_tables(options, *tables)
 
@@ -126,8 +111,8 @@ def _scoring(options: argparse.Namespace) -> dict[str, Any]:
     from trubleu.mining.search import Ranking
 
     chosen = picked(options, "top alpha epsilon variant k1 b explain threads")
-    for name, usual in (("top", TOP), ("alpha", ALPHA), ("epsilon", EPSILON)):
-        chosen[name] = usual if chosen[name] is None else chosen[name]
+    usual = {"top": TOP, "alpha": ALPHA, "epsilon": EPSILON}
+    chosen |= {name: value for name, value in usual.items() if chosen[name] is None}
     Ranking(chosen["top"], chosen["alpha"], chosen["epsilon"], Bm25(options.variant, options.k1, options.b))
     return chosen
 
@@ -145,16 +130,15 @@ def _nothing(index: Index, message: str, bm25: Bm25) -> str:
     )
 
 
-def _keep_index(index: str, target: str) -> None:
+def _keep_index(index: str, target: str | None) -> None:
     """Raise an error for output in the folder of the index, which must hold only its own files."""
     from trubleu.files import paths
 
-    if target == "-":
+    if target is None or target == "-":
         return
-    if paths.same_file(target, index):
-        raise UsageError(f"{target} is the index itself; write to another folder")
-    if paths.same_file(paths.parent(target), index):
-        raise UsageError(f"{target} lies inside the index {index}; write to another folder")
+    for path, where in ((target, "is the index itself"), (paths.parent(target), f"lies inside the index {index}")):
+        if paths.same_file(path, index):
+            raise UsageError(f"{target} {where}; write to another folder")
 
 
 def add_parser(commands: add.Commands) -> None:
@@ -293,8 +277,6 @@ def info(options: argparse.Namespace) -> None:
 
     (path,) = operands(options, "mine info", "one INDEX", 1)
     found = Index.open(path)
-    options.files = []  # a folder, which no output could overwrite
-    check_output(options)
     if options.check:
         with Bars(quiet=options.quiet) as bars:
             found.check(bars.stage("checking", len(found.shards), "shard"))

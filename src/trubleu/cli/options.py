@@ -56,6 +56,18 @@ def operands(options: argparse.Namespace, command: str, wanted: str, count: int 
     return found
 
 
+def whole_numbers(option: str, written: str, words: Mapping[str, int] | None = None) -> tuple[int, ...]:
+    """Parse comma-separated integers, ranges such as 1-3, and words that stand for a number."""
+    numbers: list[int] = []
+    for part in map(str.strip, written.split(",")):
+        found = re.fullmatch(r"(\d{1,18})(?:\s*-\s*(\d{1,18}))?", str((words or {}).get(part, part)), re.ASCII)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not first <= last <= first + 99:
+            raise UsageError(f"{option} {written} is not a list of whole numbers; write it like 1-3 or 5,30,50")
+        numbers += range(first, last + 1)
+    return tuple(numbers)
+
+
 def say(*lines: str) -> None:
     """Print lines at once, as commands also write to standard error."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -65,9 +77,14 @@ def say(*lines: str) -> None:
 def check_output(options: argparse.Namespace) -> None:
     """Raise an error for output that cannot be printed or written, before any work."""
     check_range(options, "digits", 0, MOST_DIGITS)
-    check_writable(options.out)
-    keep_inputs(options, options.out)
-    if options.format == "html":
+    check_target(options, options.out, page=options.format == "html")
+
+
+def check_target(options: argparse.Namespace, target: str, *, page: bool = False) -> None:
+    """Raise an error for a file that cannot be written, or must not be, or for packages that a page needs."""
+    check_writable(target)
+    keep_inputs(options, target)
+    if page:
         from trubleu.render.pages import load_page_templates
 
         load_page_templates()
@@ -105,11 +122,10 @@ def resumable(options: argparse.Namespace) -> Iterator[Cache]:
     """Yield the requested cache, and report afterwards how much of it was reused."""
     from trubleu.execution.cache import Cache
 
-    if options.resume is None:
-        for name, given in (("--cache-key", options.cache_key), ("--no-cache", options.no_cache)):
-            if given:
-                raise UsageError(f"{name} is about what --resume uses; add --resume FOLDER, or leave it out")
-    elif isinstance(options.resume, str):
+    if options.resume is None and (options.cache_key or options.no_cache):
+        name = "--cache-key" if options.cache_key else "--no-cache"
+        raise UsageError(f"{name} is about what --resume uses; add --resume FOLDER, or leave it out")
+    if isinstance(options.resume, str):
         from trubleu.execution.output_parts import prepare_folder
 
         prepare_folder(options.resume)  # fail before reading files if it is not writable
@@ -169,18 +185,12 @@ def take_set(options: argparse.Namespace) -> None:
         if "human" in options and options.human is None:
             options.human = found.human
         options.aspect = options.aspect or found.aspects or None
-        _take_scale(options, found.scales)
-
-
-def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int]]) -> None:
-    judged = [aspect for aspect in options.aspect or scales if aspect in scales]
-    if options.scale is not None or not judged:
-        return
-    low, high = scales[judged[0]]
-    for aspect in judged:
-        if scales[aspect] != (low, high):
-            raise UsageError(f"--aspect {judged[0]} and {aspect} have different scales; judge by one at a time")
-    options.scale = f"{low}:{high}"
+        judged = [aspect for aspect in options.aspect or found.scales if aspect in found.scales]
+        if options.scale is None and judged:
+            low, high = found.scales[judged[0]]
+            if other := [aspect for aspect in judged if found.scales[aspect] != (low, high)]:
+                raise UsageError(f"--aspect {judged[0]} and {other[0]} have different scales; judge by one at a time")
+            options.scale = f"{low}:{high}"
 
 
 def read_references(options: argparse.Namespace) -> References:
@@ -217,6 +227,13 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     else:
         found = read_outputs(options.systems, whole, columns=options.columns)
     return whole, {system.name: system.texts for system in found}
+
+
+def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
+    """Read all references and outputs, and choose the default metric if none was named."""
+    references, outputs = read_corpus(options)
+    choose_metric(options, weighted=references.weighted())
+    return references, outputs
 
 
 def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:

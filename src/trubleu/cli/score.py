@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -10,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.cli import arguments as add
 from trubleu.cli.options import (
     build_metrics,
-    check_output,
     choose_metric,
     chosen_engine,
+    corpus_and_metric,
     corpus_files,
     metric_settings,
     picked,
-    read_corpus,
     resumable,
     sampling_of,
     write_output,
+    write_tables,
 )
 from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import absolute, exists, name_of
@@ -43,18 +44,16 @@ CI_KINDS: Final = ("segments", "ratings")
 _APPLY: Final = ("list_metrics", "format", "digits", "out", "quiet")
 
 
-def metric_list(options: argparse.Namespace) -> str:
-    """Return the list of metrics in the requested format."""
+def list_metrics(options: argparse.Namespace) -> None:
+    """Write the list of metrics, or of the options of one."""
     from trubleu.cli import build_parser
-    from trubleu.render import render_tables
     from trubleu.render.metrics import metric_table, option_table
 
     usual = vars(build_parser().parse_args(["score"]))
     if given := [name for name, value in vars(options).items() if name not in _APPLY and value != usual[name]]:
         flags = ["outputs" if name == "systems" else f"--{name.replace('_', '-')}" for name in given]
         raise UsageError(f"--list-metrics scores nothing; leave out {', '.join(flags)}")
-    table = metric_table() if options.list_metrics == ALL else option_table(options.list_metrics)
-    return render_tables([table], options.format, options.digits)
+    write_tables(options, metric_table() if options.list_metrics == ALL else option_table(options.list_metrics))
 
 
 def add_parser(commands: add.Commands) -> None:
@@ -104,8 +103,7 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.render.scores import render_scores
 
     if options.list_metrics is not None:
-        check_output(options)
-        write_output(options, metric_list(options))
+        list_metrics(options)
         return
     if not options.systems:
         raise UsageError("there is nothing to score; name a file of outputs, or list the metrics with --list-metrics")
@@ -113,27 +111,24 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("-b prints only scores; leave it out, or --format, --ci, --test and --segments")
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
-    check_output(options)
     if options.metric:
         build_metrics(options)  # fail on wrong names before reading files
     if options.ci == "ratings" and options.engine is not None:
         raise UsageError("--ci ratings needs files that are read whole; leave --engine out")
-    if options.skip_bad and options.engine is None:
-        raise UsageError("--skip-bad goes with --engine; add one, such as --engine local:4, or leave it out")
-    if options.resume is not None and options.engine is None:
-        raise UsageError("--resume goes with --engine; add one, such as --engine local:4, or leave it out")
+    for name in ("skip_bad", "resume"):
+        if getattr(options, name) and options.engine is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} goes with --engine; add one, such as --engine local:4, or leave it out")
     if options.ci == "ratings" and options.test and options.method != "bootstrap":
         raise UsageError("--ci ratings goes with --method bootstrap; leave out --method, or ratings")
-    sampling = sampling_of(options, interval=options.ci is not None, test=options.test, baseline=options.baseline)
     if options.segments and options.segments_to is not None:
         raise UsageError("--segments and --segments-to both ask for segment scores; leave one out")
+    sampling = sampling_of(options, interval=options.ci is not None, test=options.test, baseline=options.baseline)
     sampling = replace(sampling, ratings=options.ci == "ratings")
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
-        if options.engine is not None:
-            with chosen_engine(options) as where:
+        if options.engine is not None or (not sampling.ratings and _in_ranges(options)):
+            with nullcontext() if options.engine is None else chosen_engine(options) as where:
                 report = _score_ranges(options, sampling, bars, where, cache)
-        elif not sampling.ratings and _in_ranges(options):
-            report = _score_ranges(options, sampling, bars, None, cache)
         else:
             report = _score_whole(options, sampling, bars)
     if options.signature == "sacrebleu":
@@ -160,14 +155,14 @@ def _in_ranges(options: argparse.Namespace) -> bool:
     from trubleu.data.corpus import worth_streaming
 
     files, weights, sources, paths = corpus_files(options)
+    if options.only_common:
+        return False
     learning = [metric for metric in build_metrics(options).values() if metric.learns] if options.metric else []
     if learning:
         from trubleu.metrics.corpus_weights import LearningMetric
 
         if not all(isinstance(metric, LearningMetric) for metric in learning):
             return False
-    if options.only_common:
-        return False
     return worth_streaming(files, [*weights, *sources, *paths.values()])
 
 
@@ -212,8 +207,7 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     """Score a corpus in memory."""
     from trubleu.scoring.systems import score_systems
 
-    references, outputs = read_corpus(options)
-    choose_metric(options, weighted=references.weighted())
+    references, outputs = corpus_and_metric(options)
     metrics = build_metrics(options)
     parts = None
     if options.segments_to is not None:

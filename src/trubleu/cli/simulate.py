@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, picked, say, write_output
+from trubleu.cli.options import picked, say, whole_numbers, write_output
 from trubleu.errors import UsageError, counted
 from trubleu.files.paths import is_standard
 from trubleu.files.writer import check_writable
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from trubleu.simulate import WrittenWorld
     from trubleu.simulate.studies import Draws, Pool, Scored
 
 
@@ -44,20 +42,27 @@ def world(options: argparse.Namespace) -> None:
       constant     always the same dull response
       parrot       the message itself
     """
+    from trubleu.render.studies import world_table
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
 
     systems = read_systems(options.system) if options.system else dict(SYSTEMS)
+    world, sizes = World(seed=options.seed), picked(options, "corpus segments")
     with Bars(quiet=options.quiet) as bars:
-        written = write_world(
-            options.folder,
-            World(seed=options.seed),
-            **picked(options, "corpus segments"),
-            systems=systems,
-            progress=bars.stage,
-        )
+        written = write_world(options.folder, world, **sizes, systems=systems, progress=bars.stage)
     if not options.quiet:
-        sys.stdout.write(_told(written, systems))
+        folder = shlex.quote(str(written.folder))
+        what = f"{counted(written.corpus, 'conversation')} to mine, {written.segments:,} to test on"
+        say(
+            f"{written.folder}: {what}, {counted(len(systems), 'system')}\n",
+            render_tables([world_table(written, systems)]),
+            "then:",
+            f"  trubleu mine index {folder}/corpus.jsonl --out {folder}/corpus.index",
+            f"  trubleu mine run {folder}/corpus.index --seeds {folder}/seeds.jsonl --out {folder}/candidates.jsonl",
+            f"  trubleu rate new {folder}/study --from {folder}/candidates.jsonl",
+            f"  trubleu simulate ratings {folder}/study --world {folder} --raters 10 --out {folder}/ratings.csv",
+            f"  trubleu rate import {folder}/study {folder}/ratings.csv",
+        )
 
 
 def read_systems(given: Sequence[str]) -> dict[str, str]:
@@ -87,23 +92,6 @@ def read_systems(given: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--system {name} is given twice; give each system a name of its own, NAME=SPEC")
         systems[name] = spec if equals else each
     return systems
-
-
-def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
-    from trubleu.render.studies import world_table
-
-    folder = shlex.quote(str(written.folder))
-    what = f"{counted(written.corpus, 'conversation')} to mine, {written.segments:,} to test on"
-    return (
-        f"{written.folder}: {what}, {counted(len(systems), 'system')}\n\n"
-        + render_tables([world_table(written, systems)])
-        + "\nthen:\n"
-        f"  trubleu mine index {folder}/corpus.jsonl --out {folder}/corpus.index\n"
-        f"  trubleu mine run {folder}/corpus.index --seeds {folder}/seeds.jsonl --out {folder}/candidates.jsonl\n"
-        f"  trubleu rate new {folder}/study --from {folder}/candidates.jsonl\n"
-        f"  trubleu simulate ratings {folder}/study --world {folder} --raters 10 --out {folder}/ratings.csv\n"
-        f"  trubleu rate import {folder}/study {folder}/ratings.csv\n"
-    )
 
 
 def ratings(options: argparse.Namespace) -> None:
@@ -231,11 +219,10 @@ def chosen_draws(options: argparse.Namespace) -> Draws:
     """Validate the options before any work; return the test sets."""
     from trubleu.simulate.studies import Draws, check_whole
 
-    check_output(options)
     check_whole("top", options.top, 1, 10_000)
     check_whole("random", options.random, 0, 10_000)
-    drawn = picked(options, "seed threads") | ({"resamples": options.resamples} if "resamples" in options else {})
-    return Draws(segments=numbers("segments", options.segments), number=options.sets, **drawn)
+    drawn = picked(options, "seed threads resamples" if "resamples" in options else "seed threads")
+    return Draws(segments=whole_numbers("--segments", options.segments), number=options.sets, **drawn)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
@@ -244,26 +231,21 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     from trubleu.simulate.studies import draw_ratings, make_conditions, score_pool
 
     most = options.top + 2 + options.random
-    references = numbers("references", options.references, {ALL: most})
+    references = whole_numbers("--references", options.references, {ALL: most})
     if max(references) > most:
         raise UsageError(
             f"there are at most {most} candidates per segment, not {max(references)}: the seed's response, "
             f"{options.top} mined ones, the message and {options.random} random ones; raise --top"
         )
-    raters = numbers("raters", options.raters)
+    raters = whole_numbers("--raters", options.raters)
     conditions = make_conditions(options.metric or options.default_metrics, references, raters)
     habits = Habits(**picked(options, "noise bias lazy"))
     if max(raters) > options.crowd:
         raise UsageError(f"{max(raters)} raters per text cannot come from a crowd of {options.crowd}; raise --crowd")
     pool = chosen_pool(options, systems, bars)
     needed = max((each.raters for each in conditions if each.raters), default=1)
-    ratings = draw_ratings(
-        pool,
-        needed,
-        habits=habits,
-        **picked(options, "crowd seed"),
-        progress=bars.stage("rating", pool.candidates.count, " texts"),
-    )
+    progress = bars.stage("rating", pool.candidates.count, " texts")
+    ratings = draw_ratings(pool, needed, habits=habits, **picked(options, "crowd seed"), progress=progress)
     return pool, score_pool(pool, conditions, ratings, threads=options.threads, steps=bars.stage)
 
 
@@ -272,25 +254,8 @@ def chosen_pool(options: argparse.Namespace, systems: Mapping[str, str], bars: B
     from trubleu.simulate import World
     from trubleu.simulate.studies import make_pool
 
-    return make_pool(
-        World(seed=options.seed),
-        systems,
-        segments=options.pool,
-        **picked(options, "corpus top random threads"),
-        steps=bars.stage,
-    )
-
-
-def numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
-    """Parse comma-separated integers."""
-    numbers = []
-    for part in written.split(","):
-        known = (words or {}).get(part.strip())
-        try:
-            numbers.append(int(part) if known is None else known)
-        except ValueError:
-            raise UsageError(f"--{name} {written} must be whole numbers with commas between them, as in 1,5") from None
-    return numbers
+    sizes = picked(options, "corpus top random threads")
+    return make_pool(World(seed=options.seed), systems, segments=options.pool, **sizes, steps=bars.stage)
 
 
 def add_parser(commands: add.Commands) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, keep_inputs, operands, picked, resumable, write_tables
+from trubleu.cli.options import keep_inputs, operands, picked, resumable, whole_numbers, write_tables
 from trubleu.errors import DataError, UsageError
 from trubleu.progress import Bars
 from trubleu.render.tables import render_tables
@@ -41,8 +40,8 @@ def train(options: argparse.Namespace) -> None:
 
     operands(options, "vectors train", "a CORPUS: files of text, one sentence per line")
     chosen = TrainingOptions(
-        orders=_numbers("--orders", options.orders),
-        min_count=() if options.min_count is None else _numbers("--min-count", options.min_count),
+        orders=whole_numbers("--orders", options.orders),
+        min_count=() if options.min_count is None else whole_numbers("--min-count", options.min_count),
         **picked(options, "mode dim window negative epochs beta sample alpha seed output tokenize lowercase"),
     )
     # Counting takes one thread; --threads applies to training, which does not use the engine.
@@ -60,18 +59,6 @@ def train(options: argparse.Namespace) -> None:
         )
     if not options.quiet:
         sys.stdout.write(render_tables([training_table(made, chosen.mode, chosen.epochs)], "text", 3))
-
-
-def _numbers(option: str, written: str) -> tuple[int, ...]:
-    """Parse comma-separated integers, and ranges such as 1-3."""
-    numbers: list[int] = []
-    for part in written.split(","):
-        found = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part, re.ASCII)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
-        if not first <= last <= first + 99:
-            raise UsageError(f"{option} {written} is not a list of whole numbers; write it like 1-3 or 5,30,50")
-        numbers += range(first, last + 1)
-    return tuple(numbers)
 
 
 SOURCE: Final = "a store, a word2vec or fastText file, a model2vec folder, or ready"
@@ -135,9 +122,7 @@ def add_parser(commands: add.Commands) -> None:
     add.output(parser, digits=3)
 
     parser = add.command(inner, "similarity", compare)
-    parser.add_argument(
-        "files", nargs="*", metavar="SOURCE PHRASE PHRASE", help=f"{SOURCE}; then pairs of phrases, each one argument"
-    )
+    add.files(parser, "SOURCE PHRASE PHRASE", f"{SOURCE}; then pairs of phrases, each one argument")
     add.output(parser, digits=3)
 
     parser = add.command(inner, "convert", convert)
@@ -155,9 +140,7 @@ def info(options: argparse.Namespace) -> None:
     from trubleu.vectors import as_source
 
     (path,) = operands(options, "vectors info", "one SOURCE", 1)
-    check_output(options)
-    source = as_source(path)
-    write_tables(options, *source_tables(source))
+    write_tables(options, *source_tables(as_source(path)))
 
 
 def find_nearest(options: argparse.Namespace) -> None:
@@ -169,13 +152,10 @@ def find_nearest(options: argparse.Namespace) -> None:
     from trubleu.vectors import as_source, nearest
 
     path, phrase = operands(options, "vectors nearest", 'SOURCE "SOME WORDS"', 2)
-    options.files = [path]
-    check_output(options)
     among = _listed(options) if options.among else None
     source = as_source(path)
     found = nearest(source, _spaced(phrase), top=options.top, among=among)
-    table = neighbours_table(found, _spaced(phrase), source.name)
-    write_tables(options, table)
+    write_tables(options, neighbours_table(found, _spaced(phrase), source.name))
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -191,13 +171,10 @@ def compare(options: argparse.Namespace) -> None:
         raise UsageError(
             f"similarity compares pairs, but there are {len(phrases)} phrases; put each in quotation marks"
         )
-    options.files = [path]
-    check_output(options)
     source = as_source(path)
-    pairs = list(zip(map(_spaced, phrases[::2]), map(_spaced, phrases[1::2]), strict=True))
+    pairs = zip(map(_spaced, phrases[::2]), map(_spaced, phrases[1::2]), strict=True)
     found = [(one, other, similarity(source, one, other)) for one, other in pairs]
-    table = similarities_table(found, source.name)
-    write_tables(options, table)
+    write_tables(options, similarities_table(found, source.name))
 
 
 def convert(options: argparse.Namespace) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise, product
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
 from trubleu.explain.explanation import tokens_of, windows
-from trubleu.explain.segment import check_explainable, is_explainable, most_different_either_way, ngrams_of, weights_of
+from trubleu.explain.segment import check_explainable, is_explainable, largest, ngrams_of, weights_of
 from trubleu.explain.similarity import words_met
 from trubleu.metrics.base import as_references, whole_references
 from trubleu.metrics.trubleu import TruBleu
@@ -96,28 +96,19 @@ def usual_buckets(
     segment is the geometric mean of how often the words of its references occur in the references of all segments.
     """
     words = tokenizer("words").tokens
-    spoken = [[len(words(text)) for text in outputs] for outputs in systems.values()]
     texts = [words(text, lowercase=True) for text in references.texts]
     bounds = [*pairwise(references.offsets.tolist())]
     frequency = Counter(word for text in texts for word in text)
-    logarithm = {word: math.log(count) for word, count in frequency.items()}
-    usual = [
-        math.exp(math.fsum(found) / len(found))
-        if (found := [logarithm[word] for text in texts[a:b] for word in text])
-        else 0.0
-        for a, b in bounds
-    ]
-    lengths = [sum(map(len, texts[a:b])) / max(b - a, 1) for a, b in bounds]
-    numbers: dict[str, list[list[float]]] = {
-        "output length": [[float(each) for each in row] for row in spoken],
-        "reference length": [[float(round(each)) for each in lengths]],
-        "word frequency": [[float(f"{each:.3g}") for each in usual]],
-        "number of references": [[float(each) for each in references.reference_counts().tolist()]],
+    counts = [[frequency[word] for text in texts[a:b] for word in text] for a, b in bounds]
+    numbers = {
+        "output length": [[len(words(text)) for text in outputs] for outputs in systems.values()],
+        "reference length": [[round(sum(map(len, texts[a:b])) / max(b - a, 1)) for a, b in bounds]],
+        "word frequency": [[float(f"{geometric_mean(each) if each else 0:.3g}") for each in counts]],
+        "number of references": [references.reference_counts()],
     }
-    cuts: list[Buckets] = []
-    notes = []
+    cuts, notes = list[Buckets](), list[str]()
     for by, rows in numbers.items():
-        values = np.array(rows)
+        values = np.array(rows, dtype=np.float64)
         if values.size and (values == values.flat[0]).all():
             notes.append(f"buckets: none by {by}, which is {values.flat[0]:g} everywhere")
         elif values.size:
@@ -183,7 +174,7 @@ def _ranges(values: NDArray[np.float64]) -> tuple[tuple[str, ...], NDArray[np.in
     return (*labels, *([NONE] if known.size < values.size else [])), places
 
 
-def bucket_rows(
+def _bucket_rows(
     buckets: Buckets,
     systems: Sequence[str],
     metric: Metric,
@@ -208,14 +199,15 @@ def bucket_rows(
     progress
         Called for each bucket and system.
     """
-    for place, label in enumerate(buckets.labels):
-        for number, system in enumerate(systems):
-            rows = statistics[number][(buckets.places[number] == place) & ~np.isnan(scores[number])]
-            progress(1)
-            if not len(rows):
-                continue
-            drawn = {name: getattr(sampling, name) for name in ("resamples", "confidence", "seed")}
-            interval = bootstrap_interval(rows, metric.score, **drawn) if sampling.interval else None
+    drawn = {name: getattr(sampling, name) for name in ("resamples", "confidence", "seed")}
+    for (place, label), (number, system) in product(enumerate(buckets.labels), enumerate(systems)):
+        rows = statistics[number][(buckets.places[number] == place) & ~np.isnan(scores[number])]
+        progress(1)
+        if len(rows):
+            low, high = None, None
+            if sampling.interval:
+                interval = bootstrap_interval(rows, metric.score, **drawn)
+                low, high = interval.low, interval.high
             yield BucketRow(
                 metric=name,
                 by=buckets.by,
@@ -223,8 +215,8 @@ def bucket_rows(
                 system=system,
                 segments=len(rows),
                 score=metric.result(rows).score,
-                low=None if interval is None else interval.low,
-                high=None if interval is None else interval.high,
+                low=low,
+                high=high,
             )
 
 
@@ -380,7 +372,9 @@ def compare_systems(
     own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]
     sampling = sampling or Sampling(interval=True, test="bootstrap")
     report = score_systems(systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps)
-    scores = _score_table(report, len(plain))
+    # Rows of segments are ordered by metric, system and segment.
+    numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)
+    scores = dict(zip(report.metrics, numbers.reshape(len(metrics), len(systems), len(plain)), strict=True))
     name, metric = next(iter(metrics.items()))
     usual, notes = usual_buckets(systems, plain)
     cuts = (*usual, *own)
@@ -390,13 +384,10 @@ def compare_systems(
     buckets = tuple(
         row
         for cut in cuts
-        for row in bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
+        for row in _bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
     )
-    segments = tuple(
-        row
-        for place in range(1, len(systems))
-        for row in _segment_rows(systems, place, plain, scores[name], metric.higher_is_better, top_segments)
-    )
+    better = 1 if metric.higher_is_better else -1
+    segments = tuple(_segment_rows(systems, plain.ids, better, scores[name], top_segments))
     ngrams: tuple[NGramDifference, ...] | None = None
     if top_ngrams and is_explainable(metric):
         advance = steps(f"n-grams {name}", len(plain))
@@ -416,31 +407,18 @@ def compare_systems(
     )
 
 
-def _score_table(report: ScoreReport, count: int) -> dict[str, NDArray[np.float64]]:
-    """Return the segment scores by metric; the rows of the report are ordered by metric, system and segment."""
-    numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)
-    shaped = numbers.reshape(len(report.metrics), len(report.systems), count)
-    return dict(zip(report.metrics, shaped, strict=True))
-
-
 def _segment_rows(
-    systems: Mapping[str, Sequence[str]],
-    other: int,
-    references: References,
-    scores: NDArray[np.float64],
-    higher_is_better: bool,
-    top: int,
+    systems: Mapping[str, Sequence[str]], ids: Sequence[str], better: int, scores: NDArray[np.float64], top: int
 ) -> Iterator[SegmentDifference]:
-    """Return the segments where the first system and another one differ most."""
-    names = tuple(systems)
-    a, b = names[0], names[other]
-    differences = scores[0] - scores[other]
-    for places in most_different_either_way(differences if higher_is_better else -differences, top):
-        for place in places:
+    """Yield the segments where the first system is better than each other one, and those where it is worse."""
+    a, *others = systems
+    for other, b in enumerate(others, 1):
+        differences = scores[0] - scores[other]
+        for place in chain(largest(better * differences, top), largest(-better * differences, top)):
             yield SegmentDifference(
                 a=a,
                 b=b,
-                segment=references.ids[place],
+                segment=ids[place],
                 score_a=float(scores[0, place]),
                 score_b=float(scores[other, place]),
                 difference=float(differences[place]),
@@ -534,7 +512,7 @@ def _credits(
     left_out = set(skipped)
     if isinstance(metric, TruBleu) and metric.learns:
         metric = metric.learned(references)
-    earned: dict[Gram, list[float]] = {}
+    earned: dict[Gram, list[float]] = defaultdict(lambda: [0.0] * len(systems))
     for place, (start, end) in enumerate(pairwise(references.offsets.tolist())):
         if progress:
             progress(1)
@@ -547,9 +525,8 @@ def _credits(
             said.setdefault(outputs[place], []).append(system)
         for output, owners in said.items():
             for gram, credit in _credited(metric, output, part, weights[start:end]):
-                entry = earned.setdefault(gram, [0.0] * len(systems))
                 for system in owners:
-                    entry[system] += credit
+                    earned[gram][system] += credit
     return earned
 
 
@@ -558,21 +535,15 @@ def _credited(
 ) -> Iterator[tuple[Gram, float]]:
     """Yield the n-grams, or words, of one output that were credited."""
     if isinstance(metric, TruBleu):
-        # Already issued when scoring the corpus.
-        with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
-            met = [*words_met(metric, output, part, weights)]
-        yield from (((word,), credit) for word, credit in met)
+        yield from words_met(metric, output, part, weights)
         return
-    for grams in ngrams_of(metric, output, part.texts, weights):
-        yield from ((gram.tokens, gram.credit) for gram in grams if gram.weight_from is not None)
+    for gram in chain.from_iterable(ngrams_of(metric, output, part.texts, weights)):
+        if gram.weight_from is not None:
+            yield gram.tokens, gram.credit
 
 
 def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
     """Return how often some n-grams occur in a system's outputs."""
-    counts: Counter[Gram] = Counter()
-    orders = sorted({len(gram) for gram in wanted})
-    for output in outputs:
-        tokens = tokens_of(metric, output)
-        for n in orders:
-            counts.update(gram for gram in windows(tokens, n) if gram in wanted)
-    return counts
+    orders = {len(gram) for gram in wanted}
+    tokens = (tokens_of(metric, output) for output in outputs)
+    return Counter(gram for each in tokens for n in orders for gram in windows(each, n) if gram in wanted)

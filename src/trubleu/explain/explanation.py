@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from trubleu.data import References
     from trubleu.metrics import Metric
@@ -272,6 +272,15 @@ def described(part: References, metric: Metric, signature: str, output: str) -> 
     return {**about, "metric": metric.name, "signature": signature, "output": output}
 
 
+def reference_texts(
+    part: References, tokens: Iterable[tuple[str, ...]], weights: Iterable[float]
+) -> Iterator[dict[str, Any]]:
+    """Yield the fields that explained references share, given those of its segment."""
+    for reference, words, weight in zip(part[0].references, tokens, weights, strict=True):
+        about = {"rated": reference.weight, "origin": reference.origin}
+        yield {"text": reference.text, "tokens": words, "weight": weight, **about}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedReference(ReferenceText):
     """One reference of the segment, for an n-gram metric.
@@ -357,6 +366,12 @@ class Explanation(ExplainedOutput):
     reference_length: float
     length_from: int | None
     brevity_penalty: float | None
+
+    def decisive(self) -> list[int]:
+        """Return the places of the references that credited an n-gram or determined the length."""
+        grams = [gram for order in self.orders for gram in order.ngrams]
+        found = {self.length_from, *(gram.weight_from for gram in grams), *(gram.count_from for gram in grams)}
+        return [place for place in self.by_weight() if place in found]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""

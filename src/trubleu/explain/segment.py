@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, overload
 
@@ -21,6 +22,7 @@ from trubleu.explain.explanation import (
     NGram,
     described,
     positions_of,
+    reference_texts,
     tokens_of,
     windows,
 )
@@ -34,7 +36,7 @@ from trubleu.metrics.sbleu import SentenceBleu
 from trubleu.metrics.trubleu import TruBleu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,18 +54,6 @@ NGramMetric = Bleu | SentenceBleu | Bleu2Vec
 """Metrics that count shared or similar n-grams."""
 
 
-def counts_ngrams(metric: Metric) -> TypeGuard[NGramMetric]:
-    """Return whether a metric's score can be traced to single n-grams.
-
-    Examples
-    --------
-    >>> import trubleu
-    >>> counts_ngrams(trubleu.metric("sdbleu-2")), counts_ngrams(trubleu.metric("trubleu"))
-    (True, False)
-    """
-    return isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
-
-
 def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
     """Return whether a metric's score can be traced to words or n-grams.
 
@@ -73,7 +63,9 @@ def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
     >>> [is_explainable(trubleu.metric(name)) for name in ("trubleu", "sdbleu-2", "chrf")]
     [True, True, False]
     """
-    return isinstance(metric, TruBleu) or counts_ngrams(metric)
+    return isinstance(metric, TruBleu) or (
+        isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
+    )
 
 
 def check_explainable(metric: Metric) -> NGramMetric | TruBleu:
@@ -205,9 +197,12 @@ def _explain_ngrams(
     tokens = tokens_of(metric, output)
     reference_tokens = [tokens_of(metric, text) for text in part.texts]
     orders = ngrams_of(metric, output, part.texts, weights)
+    earned = [0.0] * len(weights)
+    for gram in chain.from_iterable(orders):
+        if gram.weight_from is not None:
+            earned[gram.weight_from] += gram.credit
     length, length_from = _reference_length(metric, len(tokens), list(map(len, reference_tokens)), weights)
     best = max(weights)
-    earned = _credits_by_reference(orders, len(weights))
     holders = {match.reference for grams in orders[:1] for gram in grams for match in gram.matches}
     recall = isinstance(metric, Bleu2Vec) and metric.recall
     made, parts = (None, None) if skipped else _score(metric, orders, len(tokens), length, best)
@@ -215,16 +210,8 @@ def _explain_ngrams(
         **described(part, metric, signature, output),
         tokens=tokens,
         references=tuple(
-            ExplainedReference(
-                text=reference.text,
-                tokens=reference_tokens[place],
-                weight=weights[place],
-                rated=reference.weight,
-                origin=reference.origin,
-                credit=earned[place],
-                matched=place in holders,
-            )
-            for place, reference in enumerate(part[0].references)
+            ExplainedReference(**said, credit=earned[place], matched=place in holders)
+            for place, said in enumerate(reference_texts(part, reference_tokens, weights))
         ),
         weighted=metric.uses_weights,
         best_weight=best,
@@ -384,23 +371,14 @@ def _reference_length(
         return 0.0, None
     if metric.reference_length == "average":
         return sum(lengths[place] for place in able) / len(able), None
-    # Sort keys for choosing the length; of equal ones, the first reference is named.
-    distance: dict[str, Callable[[int], tuple[int, int]]] = {
-        "closest": lambda place: (abs(lengths[place] - hypothesis), lengths[place]),
-        "shortest": lambda place: (0, lengths[place]),
-        "longest": lambda place: (0, -lengths[place]),
-    }
-    chosen = min(able, key=distance[metric.reference_length])
+    # Of equally good ones, the first reference is named.
+    if metric.reference_length == "longest":
+        chosen = max(able, key=lengths.__getitem__)
+    elif metric.reference_length == "shortest":
+        chosen = min(able, key=lengths.__getitem__)
+    else:
+        chosen = min(able, key=lambda place: (abs(lengths[place] - hypothesis), lengths[place]))
     return float(lengths[chosen]), chosen
-
-
-def _credits_by_reference(orders: Sequence[Sequence[NGram]], count: int) -> list[float]:
-    earned = [0.0] * count
-    for grams in orders:
-        for gram in grams:
-            if gram.weight_from is not None:
-                earned[gram.weight_from] += gram.credit
-    return earned
 
 
 def worst(metric: Metric, outputs: Sequence[str], references: AnyReferences, count: int) -> NDArray[np.int64]:
@@ -433,16 +411,12 @@ def most_different(
     [1]
     """
     _check_count(count)
-    differences = np.abs(metric.segments(a, references) - metric.segments(b, references))
-    differences[differences == 0] = np.nan
-    return _first(-differences, count)
+    return largest(np.abs(metric.segments(a, references) - metric.segments(b, references)), count)
 
 
-def most_different_either_way(differences: NDArray[np.float64], count: int) -> tuple[list[int], list[int]]:
-    """Return the indices of the largest positive differences, and of the most negative ones."""
-    above = np.where(differences > 0, -differences, np.nan)
-    below = np.where(differences < 0, differences, np.nan)
-    return _first(above, count).tolist(), _first(below, count).tolist()
+def largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the indices of the largest values above 0, the largest first."""
+    return _first(np.where(values > 0, -values, np.nan), count)
 
 
 def _check_count(count: int) -> None:

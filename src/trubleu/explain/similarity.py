@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.errors import TrubleuWarning
-from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, described
+from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, described, reference_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.data import References
-    from trubleu.data.references import Segment
     from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
     from trubleu.metrics.trubleu import SegmentParts, TruBleu
 
@@ -179,77 +178,86 @@ def explain_similarity(
     signature
         How the number is made.
     """
-    # Warnings are issued when the corpus is scored.
-    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):
-        parts = metric.parts(output, references)
-    segment = references[0]
-    first = _first_of_equal(segment)
-    merged = _merged(first, weights)
+    parts = _parts(metric, output, references)
+    first, merged = _merged(references.texts, weights)
     similarities = {place: parts.references[place].score for place in merged}
     good = {place: weight for place, weight in merged.items() if weight > 0}
+    total = math.fsum(good.values())
     most_similar = max(good, key=similarities.__getitem__, default=None)
     best_from = _best(good, similarities)
-    cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
-    cut_from = max(cuts, key=cuts.__getitem__, default=None)
-    total = math.fsum(good.values())
-    orders = _orders(parts)
-    shown = not skipped and best_from is not None
+    most = 1.0 if most_similar is None else similarities[most_similar]
+    bad = {place: -weight for place, weight in merged.items() if weight < 0 and most < 1}
+    cuts = {place: weight * max(0.0, similarities[place] - most) / (1 - most) for place, weight in bad.items()}
+    outcome: dict[str, Any] = dict.fromkeys(("best", "mean", "earned", "cut", "cut_from", "score"))
+    if best_from is not None and not skipped:
+        outcome = {
+            "best": good[best_from] * similarities[best_from] / max(good.values()),
+            "mean": math.fsum(weight * similarities[place] for place, weight in good.items()) / total,
+            "earned": parts.earned,
+            "cut": parts.cut,
+            "cut_from": max(cuts, key=cuts.__getitem__) if parts.cut > 0 else None,
+            "score": 100 * parts.earned * (1 - parts.cut),
+        }
+    shown = [merged.get(place, weight) for place, weight in enumerate(weights)]
+    pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
+    for pair in parts.pairs:
+        pairs[pair.reference, pair.order].append(pair)
     return SimilarityExplanation(
         **described(references, metric, signature, output),
         tokens=parts.tokens,
         token_weights=parts.weights,
         references=tuple(
             SimilarReference(
-                text=reference.text,
-                tokens=parts.reference_tokens[place],
-                weight=merged.get(place, weights[place]),
-                rated=reference.weight,
-                origin=reference.origin,
+                **said,
                 token_weights=parts.reference_weights[place],
                 repeats=None if place in merged else first[place],
                 similarity=similarities.get(place),
                 characters=parts.references[place].characters
-                if metric.characters and place in merged and _has_tokens(parts, place)
+                if metric.characters and place in merged and parts.tokens and said["tokens"]
                 else None,
-                orders=orders[place] if place in merged else (),
+                orders=_orders(parts, place, pairs) if place in merged else (),
                 share=good[place] / total if place in good else 0.0,
                 cut=cuts.get(place, 0.0),
             )
-            for place, reference in enumerate(segment.references)
+            for place, said in enumerate(reference_texts(references, parts.reference_tokens, shown))
         ),
         uses_characters=metric.characters,
         weighted=any(weight != 1 for weight in weights),
-        best=good[best_from] * similarities[best_from] / max(good.values())
-        if shown and best_from is not None
-        else None,
         best_from=best_from,
-        mean=math.fsum(weight * similarities[place] for place, weight in good.items()) / total if shown else None,
-        earned=parts.earned if shown else None,
         most_similar=most_similar,
-        cut=parts.cut if shown else None,
-        cut_from=cut_from if shown and parts.cut > 0 else None,
-        score=100 * parts.earned * (1 - parts.cut) if shown else None,
+        **outcome,
     )
 
 
 def words_met(
     metric: TruBleu, output: str, references: References, weights: Sequence[float]
-) -> Iterator[tuple[str, float]]:
+) -> Iterator[tuple[tuple[str], float]]:
     """Yield the output words aligned with the best reference, each with its weight times the similarity.
 
     A subset of `explain_similarity`, without what is only displayed.
     """
-    parts = metric.parts(output, references)
-    good = {place: weight for place, weight in _merged(_first_of_equal(references[0]), weights).items() if weight > 0}
+    parts = _parts(metric, output, references)
+    _, merged = _merged(references.texts, weights)
+    good = {place: weight for place, weight in merged.items() if weight > 0}
     best_from = _best(good, {place: parts.references[place].score for place in good})
     for pair in parts.pairs:
         if (pair.reference, pair.order) == (best_from, 1):
-            yield parts.tokens[pair.position], parts.weights[pair.position] * pair.similarity
+            yield (parts.tokens[pair.position],), parts.weights[pair.position] * pair.similarity
 
 
-def _merged(first: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
-    """Return the weights of references by index; equal texts count once, with their largest weight."""
-    return {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
+def _parts(metric: TruBleu, output: str, references: References) -> SegmentParts:
+    with warnings.catch_warnings(action="ignore", category=TrubleuWarning):  # issued when the corpus is scored
+        return metric.parts(output, references)
+
+
+def _merged(texts: Sequence[str], weights: Sequence[float]) -> tuple[list[int], dict[int, float]]:
+    """Return for each reference the first one with its text, and the weights of these, which are the largest."""
+    seen: dict[str, int] = {}
+    merged: dict[int, float] = {}
+    for place, (text, weight) in enumerate(zip(texts, weights, strict=True)):
+        first = seen.setdefault(text, place)
+        merged[first] = max(weight, merged.get(first, weight))
+    return [seen[text] for text in texts], merged
 
 
 def _best(good: Mapping[int, float], similarities: Mapping[int, float]) -> int | None:
@@ -257,55 +265,22 @@ def _best(good: Mapping[int, float], similarities: Mapping[int, float]) -> int |
     return max(good, key=lambda place: good[place] * similarities[place], default=None)
 
 
-def _first_of_equal(segment: Segment) -> list[int]:
-    """Return for each reference the index of the first one with its text."""
-    seen: dict[str, int] = {}
-    return [seen.setdefault(reference.text, place) for place, reference in enumerate(segment.references)]
-
-
-def _cuts(
-    weights: Mapping[int, float], similarities: Mapping[int, float], most_similar: float | None
-) -> dict[int, float]:
-    """Return the share that each bad reference would cut."""
-    if most_similar is None or most_similar >= 1:
-        return {}
-    return {
-        place: -weight * max(0.0, similarities[place] - most_similar) / (1 - most_similar)
-        for place, weight in weights.items()
-        if weight < 0
-    }
-
-
-def _has_tokens(parts: SegmentParts, place: int) -> bool:
-    return bool(parts.tokens and parts.reference_tokens[place])
-
-
-def _orders(parts: SegmentParts) -> list[tuple[SimilarOrder, ...]]:
-    """Return the matched n-grams of each order per reference."""
-    pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
-    for pair in parts.pairs:
-        pairs[pair.reference, pair.order].append(pair)
-    said = [_sums(parts.weights, order + 1) for order in range(len(parts.references[0].orders))]
-    return [
-        tuple(
-            _order(order, f, pairs[place, order], said[order - 1], parts.reference_weights[place])
-            for order, f in enumerate(reference.orders, 1)
-        )
-        for place, reference in enumerate(parts.references)
-    ]
-
-
-def _order(
-    order: int, f: float, pairs: Sequence[AlignedNgrams], said: Sequence[float], reference_weights: Sequence[float]
-) -> SimilarOrder:
-    if math.isnan(f):
-        return SimilarOrder(order=order, precision=None, recall=None, f=None, pairs=tuple(pairs))
-    held = _sums(reference_weights, order)
-    met = math.fsum(said[pair.position] * pair.similarity for pair in pairs)
-    reached = math.fsum(held[pair.reference_position] * pair.similarity for pair in pairs)
-    return SimilarOrder(
-        order=order, precision=met / math.fsum(said), recall=reached / math.fsum(held), f=f, pairs=tuple(pairs)
-    )
+def _orders(
+    parts: SegmentParts, place: int, pairs: Mapping[tuple[int, int], Sequence[AlignedNgrams]]
+) -> tuple[SimilarOrder, ...]:
+    """Return the matched n-grams of each order of one reference."""
+    orders = []
+    for order, f in enumerate(parts.references[place].orders, 1):
+        aligned = tuple(pairs[place, order])
+        if math.isnan(f):
+            orders.append(SimilarOrder(order=order, precision=None, recall=None, f=None, pairs=aligned))
+            continue
+        said, held = _sums(parts.weights, order), _sums(parts.reference_weights[place], order)
+        met = math.fsum(said[pair.position] * pair.similarity for pair in aligned)
+        reached = math.fsum(held[pair.reference_position] * pair.similarity for pair in aligned)
+        precision, recall = met / math.fsum(said), reached / math.fsum(held)
+        orders.append(SimilarOrder(order=order, precision=precision, recall=recall, f=f, pairs=aligned))
+    return tuple(orders)
 
 
 def _sums(weights: Sequence[float], order: int) -> list[float]:

@@ -7,8 +7,8 @@ from trubleu.render.judge_pairs import render_judge_page as render_judge_page
 from trubleu.render.judge_pairs import render_pairs as render_pairs
 from trubleu.render.judge_ratings import render_ratings as render_ratings
 from trubleu.render.judge_ratings import render_ratings_page as render_ratings_page
-from trubleu.render.judge_sets import render_sets as render_sets
-from trubleu.render.judge_sets import render_sets_page as render_sets_page
+from trubleu.render.judge_ratings import render_sets as render_sets
+from trubleu.render.judge_ratings import render_sets_page as render_sets_page
 from trubleu.render.references import render_reference_check as render_reference_check
 from trubleu.render.scores import render_scores as render_scores
 from trubleu.render.studies import render_power as render_power

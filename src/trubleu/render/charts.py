@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,10 +17,10 @@ import numpy as np
 
 from trubleu.errors import counted
 from trubleu.render.formats import plain
-from trubleu.render.tables import shown
+from trubleu.render.tables import Column, Estimate, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,25 +43,6 @@ TITLES: Final[dict[SweepName, str]] = {
     "order": "longest n-gram",
 }
 """What each sweep varies, in the order in which they are drawn."""
-
-
-def unbroken(rows: Sequence[SweepRow], *, interval: bool = False) -> Iterator[list[SweepRow]]:
-    """Yield stretches of neighbouring points that are defined: a line has a gap where one is not, never a 0.
-
-    Parameters
-    ----------
-    rows
-        The points of a line.
-    interval
-        Whether points without an interval are left out as well.
-    """
-
-    def drawn(row: SweepRow) -> bool:
-        return row.spearman is not None and not (interval and (row.spearman_low is None or row.spearman_high is None))
-
-    for able, group in groupby(rows, key=drawn):
-        if able:
-            yield list(group)
 
 
 def value_text(value: float) -> str:
@@ -115,16 +96,23 @@ _LABEL_WIDTH: Final = 7.0  # of one character of a tick
 _MARKER: Final = 3.6
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """A place on an axis and what stands there."""
 
     at: float
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stroke:
+class Axis(NamedTuple):
+    """An axis: its title, its ticks, where values stand in pixels, and where 0 does, if a line is drawn there."""
+
+    title: str
+    ticks: Sequence[Tick]
+    at: Callable[[float], float]
+    zero: float | None
+
+
+class Stroke(NamedTuple):
     """Something drawn: a path, its classes, and what it is."""
 
     path: str
@@ -142,12 +130,8 @@ class Chart:
         What stands above it.
     description
         What it shows, in words, for those who do not see it.
-    x_title, y_title
-        What the axes are.
-    x_ticks, y_ticks
-        Places in pixels.
-    zero_x, zero_y
-        Where 0 is, if it is inside.
+    x, y
+        The axes.
     bands, lines, marks
         From the back to the front.
     note
@@ -156,20 +140,15 @@ class Chart:
 
     title: str
     description: str
-    x_title: str
-    y_title: str
-    x_ticks: Sequence[Tick]
-    y_ticks: Sequence[Tick]
-    zero_x: float | None = None
-    zero_y: float | None = None
+    x: Axis
+    y: Axis
     bands: Sequence[Stroke] = ()
     lines: Sequence[Stroke] = ()
     marks: Sequence[Stroke] = ()
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One entry of a legend: a stroke to draw and its name."""
 
     name: str
@@ -177,8 +156,7 @@ class Key:
     marker: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
+class Strip(NamedTuple):
     """A coefficient and its interval on a small scale of their own; None where there is none."""
 
     at: float | None
@@ -190,148 +168,112 @@ class Strip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A table of texts; the first ``labels`` columns stand to the left, the others, which are numbers, to the right."""
-
-    name: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    labels: int = 1
-
-
-def table_grid(table: Table, digits: int, name: str, labels: int | None = None) -> Grid:
-    """Return a table as pages show it; its first columns are labels, all up to the first number if not given."""
-    if labels is None:
-        labels = next((at for at, column in enumerate(table.columns) if column.kind != "text"), len(table.columns))
-    return Grid(
-        name=name,
-        heads=[column.heading for column in table.columns],
-        labels=labels,
-        rows=[
-            [
-                re.sub(r"-(?=\d)", "−", plain(shown(cell, column, digits))) if column.kind != "text" else str(cell)
-                for cell, column in zip(row, table.columns, strict=True)
-            ]
-            for row in table.rows
-        ],
-    )
-
-
-class StripRow(NamedTuple):
-    """A row of a `StripTable`: its other cells, its value with the ends of an interval, and whether it is bold."""
-
-    cells: Sequence[str]
-    value: tuple[float | None, float | None, float | None]
-    best: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StripTable:
-    """A table in which every row has a strip.
+    """A table of texts for a page.
 
     Attributes
     ----------
     name
         What it shows, for those who do not see it.
-    heads
-        Of all columns but that of strips.
-    at
-        Before which of these columns strips stand.
+    heads, rows
+        The headings and the cells.
     texts
-        Which columns are texts and stand to the left.
-    ends
-        What strips begin and end with.
-    rows
-        Cells, strip, and whether the row is bold.
+        The places of the columns that stand to the left; the others are numbers.
+    strips, ends, at
+        A strip for each row, what strips begin and end with, and before which of the columns they stand.
+    best
+        The places of rows that are bold.
     """
 
     name: str
     heads: Sequence[str]
-    at: int
+    rows: Sequence[Sequence[str]]
     texts: Sequence[int]
-    ends: tuple[str, str]
-    rows: Sequence[tuple[Sequence[str], Strip, bool]]
+    strips: Sequence[Strip] = ()
+    ends: tuple[str, str] = ("", "")
+    at: int = 0
+    best: Container[int] = ()
 
 
-def strip_table(
-    name: str,
-    heads: Sequence[str],
-    rows: Sequence[StripRow],
-    *,
-    at: int,
-    texts: Sequence[int] = (0,),
-    zero: bool = False,
-) -> StripTable:
-    """Return a table whose strips share a scale, which holds 0 if that is asked for."""
-    numbers = [number for row in rows for number in row.value if number is not None] + [0.0] * zero
+def table_grid(table: Table, digits: int, name: str, labels: int | None = None) -> Grid:
+    """Return a table as pages show it; texts stand to the left, or so many columns at its beginning."""
+    kinds = [column.kind for column in table.columns]
+    return Grid(
+        name=name,
+        heads=[column.heading.replace("'", "’") for column in table.columns],
+        rows=[
+            [plain(cell) if kind == "text" else with_minus(plain(cell)) for cell, kind in zip(row, kinds, strict=True)]
+            for row in table.shown_rows(digits)
+        ],
+        texts=[at for at, kind in enumerate(kinds) if (kind == "text" if labels is None else at < labels)],
+    )
+
+
+def with_strips(
+    grid: Grid, values: Sequence[Estimate], *, at: int, best: Container[int] = (), zero: bool = False
+) -> Grid:
+    """Return a table with strips that share a scale, which holds 0 if that is asked for."""
+    numbers = [each for value in values for each in value[:3] if each is not None] + [0.0] * zero
     scale = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 10)
     low, high = scale[0], scale[-1]
-    strips = [(row.cells, strip(*row.value, (low, high)), row.best) for row in rows]
-    return StripTable(name=name, heads=heads, at=at, texts=texts, ends=(value_text(low), value_text(high)), rows=strips)
+    strips = [strip(value, (low, high)) for value in values]
+    return replace(grid, strips=strips, ends=(value_text(low), value_text(high)), at=at, best=best)
 
 
 def sweep_charts(rows: Sequence[SweepRow]) -> list[Chart]:
     """Return a chart for each sweep, all with the same vertical axis."""
     numbers = [each for row in rows for each in (row.spearman, row.spearman_low, row.spearman_high) if each is not None]
-    levels = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5)
+    y = _up("Spearman’s ρ", ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5))
     hues = {metric: hue for hue, metric in enumerate(dict.fromkeys(row.metric for row in rows))}
     return [
-        _sweep_chart(name, found, hues, levels)
+        _sweep_chart(name, found, hues, y)
         for name in TITLES
-        if (found := sorted((row for row in rows if row.sweep == name), key=lambda row: _place(name, row.value)))
+        if (found := sorted((row for row in rows if row.sweep == name), key=_place))
     ]
 
 
-def _place(sweep: str, value: float) -> float:
+def _place(row: SweepRow) -> float:
     """Return where a value stands: thresholds fall, and sizes of units go by their logarithm, as they are multiples."""
-    return -value if sweep == "threshold" else math.log(value) if sweep == "unit" and value > 0 else value
+    if row.sweep == "threshold":
+        return -row.value
+    return math.log(row.value) if row.sweep == "unit" and row.value > 0 else row.value
 
 
-def _sweep_chart(name: SweepName, rows: Sequence[SweepRow], hues: Mapping[str, int], levels: Sequence[float]) -> Chart:
-    values = [*dict.fromkeys(row.value for row in rows)]
-    first, last = _place(name, values[0]), _place(name, values[-1])
-    across = _scale(first, last, LEFT + 16, WIDTH - RIGHT - 16) if first < last else lambda _: (LEFT + WIDTH) / 2
-
-    def x(row: SweepRow) -> float:
-        return across(_place(name, row.value))
-
-    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+def _sweep_chart(name: SweepName, rows: Sequence[SweepRow], hues: Mapping[str, int], y: Axis) -> Chart:
+    x = _across(TITLES[name], {_place(row): value_text(row.value) for row in rows}, margin=16, zero=False)
     bands, lines, marks, said = [], [], [], []
     for metric, number in hues.items():
         own, hue = [row for row in rows if row.metric == metric], _hue(number)
-        for part in unbroken(own, interval=True):
-            above = [(x(row), y(row.spearman_high or 0.0)) for row in part]
-            below = [(x(row), y(row.spearman_low or 0.0)) for row in reversed(part)]
-            if len(part) > 1:
-                bands.append(Stroke(_polyline([*above, *below]) + "Z", hue))
+        below, above = (_stretches(own, f"spearman_{end}", x, y) for end in ("low", "high"))
+        for low, high in zip(below, above, strict=True):
+            if len(low) > 1:
+                bands.append(Stroke(_polyline([*high, *reversed(low)]) + "Z", hue))
             else:  # an interval with nothing beside it is no area
-                lines.append(Stroke(_polyline([above[0], below[0]]), hue))
-        defined = [*unbroken(own)]
-        for part in defined:
-            points = [(x(row), y(row.spearman or 0.0)) for row in part]
-            if len(points) > 1:
-                lines.append(Stroke(_polyline(points), hue))
-            marks += [
-                Stroke(
-                    _marker(number, *point), hue, f"{metric}, {value_text(row.value)}: ρ {number_text(row.spearman)}"
-                )
-                for point, row in zip(points, part, strict=True)
-            ]
-        ends = [defined[0][0], defined[-1][-1]] if defined else []
-        where = [f"{number_text(row.spearman)} at {value_text(row.value)}" for row in ends]
+                lines.append(Stroke(_polyline([*high, *low]), hue))
+        lines += [Stroke(_polyline(part), hue) for part in _stretches(own, "spearman", x, y) if len(part) > 1]
+        defined = {value_text(row.value): (row, row.spearman) for row in own if row.spearman is not None}
+        for value, (row, spearman) in defined.items():
+            text = f"{metric}, {value}: ρ {number_text(spearman)}"
+            marks.append(_point(number, x.at(_place(row)), y.at(spearman), text))
+        where = [f"{number_text(spearman)} at {value}" for value, (_, spearman) in defined.items()]
         if own:
-            said.append(f"{metric}: {', '.join(dict.fromkeys(where)) or 'undefined'}")
+            said.append(f"{metric}: {', '.join(dict.fromkeys([*where[:1], *where[-1:]])) or 'undefined'}")
     return Chart(
         title=f"By {TITLES[name]}",
         description=f"Spearman’s ρ by {TITLES[name]}. " + "; ".join(said),
-        x_title=TITLES[name],
-        y_title="Spearman’s ρ",
-        x_ticks=_thinned([Tick(across(_place(name, value)), value_text(value)) for value in values]),
-        y_ticks=[Tick(y(level), value_text(level)) for level in levels],
-        zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
+        x=x,
+        y=y,
         bands=bands,
         lines=lines,
         marks=marks,
     )
+
+
+def _stretches(rows: Sequence[SweepRow], field: str, x: Axis, y: Axis) -> Iterator[list[tuple[float, float]]]:
+    """Yield the points of a line, split where a value is undefined: there it has a gap, never a 0."""
+    points = [(x.at(_place(row)), getattr(row, field)) for row in rows]
+    for gap, group in groupby(points, key=lambda point: point[1] is None):
+        if not gap:
+            yield [(place, y.at(value)) for place, value in group]
 
 
 def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str, *, higher_is_better: bool) -> Chart:
@@ -345,65 +287,42 @@ def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str
     while counts.size > 8 and not counts[0] and not counts[-1]:  # what is empty on both sides
         counts, ends = counts[1:-1], ends[1:-1]
     levels = ticks(0.0, float(max(counts.max(initial=0), 1)), 5)
-    x = _scale(ends[0], ends[-1], LEFT + 4, WIDTH - RIGHT - 4)
-    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+    name = f"difference of scores, {a} − {b}" if len(a) + len(b) < 24 else "difference of scores"
+    x = _across(name, _labels(ends.tolist()), margin=4)
+    y = _up("segments", levels, [level for level in levels if level == int(level)])
     bars = [
         Stroke(
-            f"M{x(low) + 0.5:.1f} {y(0):.1f}V{y(count):.1f}H{x(high) - 0.5:.1f}V{y(0):.1f}Z",
+            f"M{x.at(low) + 0.5:.1f} {y.at(0):.1f}V{y.at(count):.1f}H{x.at(high) - 0.5:.1f}V{y.at(0):.1f}Z",
             "bar " + ("side-a" if (low >= 0) == higher_is_better else "side-b"),
             f"{value_text(low)} to {value_text(high)}: {count:,}",
         )
-        for low, high, count in zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
+        for (low, high), count in zip(pairwise(ends.tolist()), counts.tolist(), strict=True)
         if count
     ]
     above, below = int(np.count_nonzero(known > 0)), int(np.count_nonzero(known < 0))
     wins, losses = (above, below) if higher_is_better else (below, above)
     note = f"{a} is better in {wins:,}, {b} in {losses:,}; {len(known) - above - below:,} equal"
-    return Chart(
-        title=title,
-        description=f"Segments by the difference of their scores, {a} − {b}: {note}",
-        x_title=f"difference of scores, {a} − {b}" if len(a) + len(b) < 24 else "difference of scores",
-        y_title="segments",
-        x_ticks=_thinned([Tick(x(end), value_text(end)) for end in ends.tolist()]),
-        y_ticks=[Tick(y(level), value_text(level)) for level in levels if level == int(level)],
-        zero_x=x(0.0),
-        marks=bars,
-        note=note,
-    )
+    description = f"Segments by the difference of their scores, {a} − {b}: {note}"
+    return Chart(title=title, description=description, x=x, y=y, marks=bars, note=note)
 
 
-def bucket_chart(
-    title: str,
-    labels: Sequence[str],
-    systems: Mapping[str, Sequence[tuple[float, float | None, float | None] | None]],
-) -> Chart:
+def bucket_chart(title: str, labels: Sequence[str], systems: Mapping[str, Sequence[Estimate | None]]) -> Chart:
     """Return the scores of systems in buckets: for each system a score and its interval in each, None for nothing."""
-    numbers = [number for row in systems.values() for cell in row if cell for number in cell if number is not None]
-    levels = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5)
-    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
-    room = (WIDTH - RIGHT - LEFT) / len(labels)
+    numbers = [each for row in systems.values() for cell in row if cell for each in cell[:3] if each is not None]
+    x = _across("", _columns(labels), (0, len(labels)))
+    y = _up("score", ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5))
     whiskers, marks = [], []
     for number, (system, row) in enumerate(systems.items()):
         for place, cell in enumerate(row):
-            if cell is None:
+            if cell is None or cell.value is None:
                 continue
-            score, low, high = cell
-            at = LEFT + room * (place + 0.5 + 0.7 * ((number + 0.5) / len(systems) - 0.5))
-            if low is not None and high is not None:
-                whiskers.append(Stroke(f"M{at:.1f} {y(low):.1f}V{y(high):.1f}", f"whisker {_hue(number)}"))
-            text = f"{system}, {labels[place]}: {interval_text(score, low, high, 2)}"
-            marks.append(Stroke(_marker(number, at, y(score)), _hue(number), text))
-    return Chart(
-        title=title,
-        description=f"{title}. " + "; ".join(mark.title for mark in marks),
-        x_title="",
-        y_title="score",
-        x_ticks=_thinned([Tick(LEFT + room * (place + 0.5), label) for place, label in enumerate(labels)]),
-        y_ticks=[Tick(y(level), value_text(level)) for level in levels],
-        zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
-        lines=whiskers,
-        marks=marks,
-    )
+            at = x.at(place + 0.15 + 0.7 * (number + 0.5) / len(systems))
+            if cell.low is not None and cell.high is not None:
+                path = f"M{at:.1f} {y.at(cell.low):.1f}V{y.at(cell.high):.1f}"
+                whiskers.append(Stroke(path, f"whisker {_hue(number)}"))
+            text = f"{system}, {labels[place]}: {number_text(cell, 2)}"
+            marks.append(_point(number, at, y.at(cell.value), text))
+    return Chart(title=title, description=_described(title, marks), x=x, y=y, lines=whiskers, marks=marks)
 
 
 def legend_keys(names: Sequence[str]) -> list[Key]:
@@ -419,11 +338,12 @@ def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Cha
     if total > MOST_POINTS:
         kept = np.linspace(0, total - 1, MOST_POINTS).round().astype(np.int64)
         ratings, scores = ratings[kept], scores[kept]
-    across, up = _reach(ratings), _reach(scores)
-    x = _scale(-across, across, LEFT, WIDTH - RIGHT)
-    y = _scale(-up, up, HEIGHT - BOTTOM, TOP)
+    # Both axes go equally far to both sides of 0, as the order within a pair means nothing.
+    across, up = (1.06 * float(np.max(np.abs(values), initial=0.0)) or 1.0 for values in (ratings, scores))
+    x = _across("difference of ratings, A − B", _labels(_within(across)), (-across, across))
+    y = _up("difference of scores, A − B", (-up, up), _within(up))
     # A stroke of no length with round ends is a dot: one element for all of them.
-    dots = "".join(f"M{x(q):.1f} {y(m):.1f}h0" for q, m in zip(ratings.tolist(), scores.tolist(), strict=True))
+    dots = "".join(f"M{x.at(q):.1f} {y.at(m):.1f}h0" for q, m in zip(ratings.tolist(), scores.tolist(), strict=True))
     coefficient = "undefined" if spearman is None else number_text(spearman)
     some = f" ({len(ratings):,} are drawn)" if total > len(ratings) else ""
     missing = len(cloud.rating) - total
@@ -431,12 +351,8 @@ def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Cha
     return Chart(
         title=str(measure),
         description=f"Differences of scores against differences of ratings for {measure}: {note}",
-        x_title="difference of ratings, A − B",
-        y_title="difference of scores, A − B",
-        x_ticks=_thinned([Tick(x(value), value_text(value)) for value in _within(across)]),
-        y_ticks=[Tick(y(value), value_text(value)) for value in _within(up)],
-        zero_x=x(0.0),
-        zero_y=y(0.0),
+        x=x,
+        y=y,
         marks=[Stroke(dots, "dots")] if dots else [],
         note=note,
     )
@@ -444,101 +360,69 @@ def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Cha
 
 def system_chart(title: str, people: Mapping[str, float], scores: Mapping[str, float], note: str = "") -> Chart:
     """Return systems as points: what people think of them from left to right, a metric's score from below to above."""
-    across, up = ticks(min(people.values()), max(people.values())), ticks(min(scores.values()), max(scores.values()))
-    x = _scale(across[0], across[-1], LEFT, WIDTH - RIGHT)
-    y = _scale(up[0], up[-1], HEIGHT - BOTTOM, TOP)
-    marks = [
-        Stroke(
-            _marker(0, x(rating), y(scores[system])),
-            _hue(0),
-            f"{system}: rating {number_text(rating, 2)}, score {number_text(scores[system], 2)}",
-        )
-        for system, rating in people.items()
-    ]
-    return Chart(
-        title=title,
-        description=f"{title}. " + "; ".join(mark.title for mark in marks),
-        x_title="people’s score",
-        y_title="metric’s score",
-        x_ticks=_thinned([Tick(x(value), value_text(value)) for value in across]),
-        y_ticks=[Tick(y(value), value_text(value)) for value in up],
-        marks=marks,
-        note=note,
-    )
+    x = _across("people’s score", _labels(ticks(min(people.values()), max(people.values()))), zero=False)
+    y = _up("metric’s score", ticks(min(scores.values()), max(scores.values())), zero=False)
+    marks = []
+    for system, rating in people.items():
+        text = f"{system}: rating {number_text(rating, 2)}, score {number_text(scores[system], 2)}"
+        marks.append(_point(0, x.at(rating), y.at(scores[system]), text))
+    return Chart(title=title, description=_described(title, marks), x=x, y=y, marks=marks, note=note)
 
 
 def regret_chart(title: str, regrets: Mapping[str, Mapping[str, float]], means: Mapping[str, float]) -> Chart:
     """Return distances from the best as points, one column a metric, with a line at each metric's mean."""
-    levels = ticks(0.0, max((value for row in regrets.values() for value in row.values()), default=0.0), 5)
-    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
-    room = (WIDTH - LEFT - RIGHT) / len(regrets)
+    x = _across("metrics in the order of the table", _columns(map(str, range(1, len(regrets) + 1))), (0, len(regrets)))
+    farthest = max((value for row in regrets.values() for value in row.values()), default=0.0)
+    y = _up("distance from the best", ticks(0.0, farthest, 5))
     dots, lines = [], []
     for place, (metric, row) in enumerate(regrets.items()):
-        at = LEFT + room * (place + 0.5)
-        lines.append(Stroke(f"M{at - 0.35 * room:.1f} {y(means[metric]):.1f}h{0.7 * room:.1f}", _hue(0)))
-        dots += [
-            Stroke(f"M{at:.1f} {y(value):.1f}h0", "dots", f"{metric}, {where}: {number_text(value)}")
-            for where, value in row.items()
-        ]
+        lines.append(Stroke(f"M{x.at(place + 0.15):.1f} {y.at(means[metric]):.1f}H{x.at(place + 0.85):.1f}", _hue(0)))
+        for where, value in row.items():
+            path = f"M{x.at(place + 0.5):.1f} {y.at(value):.1f}h0"
+            dots.append(Stroke(path, "dots", f"{metric}, {where}: {number_text(value)}"))
     return Chart(
         title=title,
         description=f"{title}. " + "; ".join(f"{name}: mean {number_text(mean)}" for name, mean in means.items()),
-        x_title="metrics in the order of the table",
-        y_title="distance from the best",
-        x_ticks=[Tick(LEFT + room * (place + 0.5), str(place + 1)) for place in range(len(regrets))],
-        y_ticks=[Tick(y(level), value_text(level)) for level in levels],
+        x=x,
+        y=y,
         lines=lines,
         marks=dots,
         note="A dot is a set and a level; the line is the metric's mean.",
     )
 
 
-def strip(value: float | None, low: float | None, high: float | None, ends: tuple[float, float]) -> Strip:
+def strip(estimate: Estimate, ends: tuple[float, float]) -> Strip:
     """Return a coefficient on a scale between two ends, in percent of its length."""
-    x = _scale(ends[0], ends[1], 2.0, 98.0)
-    return Strip(
-        at=None if value is None else x(value),
-        low=None if low is None else x(low),
-        high=None if high is None else x(high),
-        zero=x(0.0) if ends[0] <= 0 <= ends[1] else None,
-        text="undefined" if value is None else interval_text(value, low, high),
-    )
+    x = _scale(*ends, 2.0, 98.0)
+    value, low, high = (None if each is None else x(each) for each in estimate[:3])
+    text = "undefined" if value is None else number_text(estimate)
+    return Strip(value, low, high, x(0.0) if ends[0] <= 0 <= ends[1] else None, text)
 
 
-def number_text(value: float | None, digits: int = 3) -> str:
-    """Return a number for people; a dash for one that is undefined.
-
-    Examples
-    --------
-    >>> number_text(-0.25), number_text(None), number_text(0.5, 1), number_text(-0.0001)
-    ('−0.250', '–', '0.5', '0.000')
-    """
-    if value is None or not math.isfinite(value):
-        return "–"
-    return f"{value:z.{digits}f}".replace("-", "−")
+_NUMBER: Final = Column("number", kind="number")
+_MINUS: Final = re.compile(r"(?<!\w)-(?=[\d ])")
 
 
-def bounds_text(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Return an interval for people; a dash for none.
+def number_text(value: Estimate | float | None, digits: int = 3) -> str:
+    """Return a number for people, with its interval if there is one; a dash for one that is undefined.
 
     Examples
     --------
-    >>> bounds_text(-0.1, 0.25), bounds_text(None, None)
-    ('[−0.100, 0.250]', '–')
+    >>> number_text(-0.25), number_text(None), number_text(0.5, 1), number_text(Estimate(0.5, -0.25, 0.75), 2)
+    ('−0.250', '–', '0.5', '0.50 [−0.25, 0.75]')
     """
-    return "–" if low is None or high is None else f"[{number_text(low, digits)}, {number_text(high, digits)}]"
+    return with_minus(plain(shown(value, _NUMBER, digits)))
 
 
-def interval_text(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """Return a number with its interval, if there is one.
+def with_minus(text: str) -> str:
+    """Replace hyphens before numbers by minus signs, except in names.
 
     Examples
     --------
-    >>> interval_text(0.5, 0.25, 0.75), interval_text(0.5, None, None), interval_text(None, None, None)
-    ('0.500 [0.250, 0.750]', '0.500', '–')
+    >>> with_minus("trubleu-2: 1 - 0.5 (-0.9)")
+    'trubleu-2: 1 − 0.5 (−0.9)'
     """
-    shown = number_text(value, digits)
-    return shown if value is None or low is None or high is None else f"{shown} {bounds_text(low, high, digits)}"
+    return _MINUS.sub("−", text)
 
 
 def series_style() -> str:
@@ -568,6 +452,14 @@ def _marker(number: int, x: float, y: float) -> str:
     return _polyline([(x + dx, y + dy) for dx, dy in steps[kind]]) + "Z"
 
 
+def _point(number: int, x: float, y: float, title: str) -> Stroke:
+    return Stroke(_marker(number, x, y), _hue(number), title)
+
+
+def _described(title: str, marks: Sequence[Stroke]) -> str:
+    return f"{title}. " + "; ".join(mark.title for mark in marks)
+
+
 def _polyline(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
@@ -576,9 +468,37 @@ def _scale(low: float, high: float, start: float, end: float) -> Callable[[float
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
-def _reach(values: NDArray[np.float64]) -> float:
-    """Return how far an axis goes to both sides of 0, equally, as the order within a pair means nothing."""
-    return 1.06 * float(np.max(np.abs(values), initial=0.0)) or 1.0
+def _across(
+    title: str,
+    labels: Mapping[float, str],
+    ends: tuple[float, float] | None = None,
+    *,
+    margin: float = 0.0,
+    zero: bool = True,
+) -> Axis:
+    """Return a horizontal axis, as far as its labels if its ends are not given, with a line at 0 if that is inside."""
+    low, high = ends or (min(labels), max(labels))
+    if low == high:
+        low, high = low - 1, high + 1
+    at = _scale(low, high, LEFT + margin, WIDTH - RIGHT - margin)
+    marks = _thinned([Tick(at(value), text) for value, text in labels.items()])
+    return Axis(title, marks, at, at(0.0) if zero and low < 0 < high else None)
+
+
+def _up(title: str, levels: Sequence[float], labels: Sequence[float] | None = None, *, zero: bool = True) -> Axis:
+    """Return a vertical axis from the first to the last level, with a line at 0 if that is inside."""
+    at = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+    marks = [Tick(at(level), value_text(level)) for level in (levels if labels is None else labels)]
+    return Axis(title, marks, at, at(0.0) if zero and levels[0] < 0 < levels[-1] else None)
+
+
+def _labels(values: Sequence[float]) -> dict[float, str]:
+    return {value: value_text(value) for value in values}
+
+
+def _columns(names: Iterable[str]) -> dict[float, str]:
+    """Return the names of columns by their middle; a column is 1 wide."""
+    return {place + 0.5: name for place, name in enumerate(names)}
 
 
 def _within(reach: float) -> list[float]:

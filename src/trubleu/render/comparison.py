@@ -1,12 +1,14 @@
 """A comparison of systems: tables and texts for people, flat rows for programs, and a page with a segment browser."""
 
+# ruff: noqa: A002 - the option is called format everywhere
 from __future__ import annotations
 
 import json
 import re
 import warnings
+from dataclasses import replace
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,40 +18,33 @@ from trubleu.errors import TrubleuWarning, counted, some
 from trubleu.explain.difference import BucketRow
 from trubleu.explain.explanation import Explanation
 from trubleu.explain.segment import explain, is_explainable
-from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.progress import Steps, no_steps
-from trubleu.render.charts import (
-    StripRow,
-    StripTable,
-    bucket_chart,
-    histogram_chart,
-    interval_text,
-    legend_keys,
-    strip_table,
-    table_grid,
-)
+from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, table_grid, with_strips
 from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
-from trubleu.render.pages import page_asset, page_script, rendered_page, report_style
+from trubleu.render.pages import report_page
 from trubleu.render.scores import record_tables, score_notes, score_tables
 from trubleu.render.tables import (
-    FOR_PROGRAMS,
     Column,
     Estimate,
     Table,
     joined,
     one_line,
     record_table,
+    render_report,
     render_tables,
     table_of,
+    truncated,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from trubleu.data.references import Segment
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
-    from trubleu.explain.similarity import AnyExplanation
+    from trubleu.explain.similarity import AnyExplanation, SimilarityExplanation
+    from trubleu.render.charts import Grid
 
 
 Difference = TypeVar("Difference", "SegmentDifference", "NGramDifference")
@@ -70,11 +65,7 @@ _DESCRIBED: Final = {
 
 
 def render_comparison(
-    comparison: SystemComparison,
-    format: str = "text",  # noqa: A002
-    digits: int = 2,
-    *,
-    columns: int = COLUMNS,
+    comparison: SystemComparison, format: str = "text", digits: int = 2, *, columns: int = COLUMNS
 ) -> str:
     """Render a comparison in one of the formats of `trubleu.render.render_tables`.
 
@@ -90,16 +81,14 @@ def render_comparison(
     columns
         How wide texts may be.
     """
-    if format in FOR_PROGRAMS:
-        tables = [*record_tables(comparison.report, flat=format == "csv"), *_records(comparison)]
-        return render_tables(tables, format, digits)
     scores = score_tables(comparison.report)
     # With many systems side by side, intervals are only in the page and in formats for programs.
     few = len(comparison.systems) <= _WITH_INTERVALS
     details = [*bucket_tables(comparison, intervals=few), *(table for _, table in ngram_tables(comparison))]
     notes = [*score_notes(comparison.report), *_notes(comparison)]
     if format != "text":
-        return render_tables([*scores, *_segment_tables(comparison), *details], format, digits, notes=notes)
+        records = chain(record_tables(comparison.report, flat=format == "csv"), _records(comparison))
+        return render_report(format, digits, records, [*scores, *_segment_tables(comparison), *details], notes)
     blocks = [wrapped("", verdict(comparison, digits), columns), render_tables(scores, "text", digits).rstrip("\n")]
     blocks += _segment_texts(comparison, digits, columns)
     if details:
@@ -125,13 +114,13 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
     }
     if len(others) == 1:
         lead = f"By {name}, {best} ({shown}) is better than {others[0]} ({rows[others[0]]:.{digits}f})"
-        if not p:
-            return f"{lead}; that was not tested."
-        how = "significantly" if p[others[0]] < LEVEL else "but not significantly"
-        return f"{lead}, {how} (p = {p[others[0]]:.4f})."
-    lead = f"By {name}, {best} is the best of {len(rows)} systems ({shown})"
+    else:
+        lead = f"By {name}, {best} is the best of {len(rows)} systems ({shown})"
     if not p:
         return f"{lead}; that was not tested."
+    if len(others) == 1:
+        how = "significantly" if p[others[0]] < LEVEL else "but not significantly"
+        return f"{lead}, {how} (p = {p[others[0]]:.4f})."
     level = [system for system in others if p[system] >= LEVEL]
     if not level:
         return f"{lead}, significantly better than all others (p < {LEVEL:g} after Holm's correction)."
@@ -150,6 +139,11 @@ def _records(comparison: SystemComparison) -> Iterator[Table]:
         gram = [Column("order", of=lambda row: len(row.tokens)), Column("ngram", of=lambda row: " ".join(row.tokens))]
         names = ("credit_a", "credit_b", "difference", "count_a", "count_b")
         yield table_of(comparison.ngrams, [*pair, *gram, *map(Column, names)], name="ngrams")
+
+
+def _by_words(comparison: SystemComparison) -> bool:
+    """Return whether differences go by words, and not by n-grams."""
+    return isinstance(comparison.metrics[comparison.metric], TruBleu)
 
 
 def _by_winner(
@@ -185,27 +179,23 @@ def _segment_texts(comparison: SystemComparison, digits: int, columns: int) -> I
     for title, rows in _segments(comparison):
         yield one_line(title)
         for row in rows:
-            yield "\n".join(_segment_lines(comparison, row, positions[row.segment], digits, columns))
+            segment = comparison.references[positions[row.segment]]
+            yield "\n".join(_segment_lines(segment, row, digits, columns))
 
 
-def _segment_lines(
-    comparison: SystemComparison, row: SegmentDifference, place: int, digits: int, columns: int
-) -> Iterator[str]:
+def _segment_lines(segment: Segment, row: SegmentDifference, digits: int, columns: int) -> Iterator[str]:
     scores = f"{row.a} {row.score_a:.{digits}f}, {row.b} {row.score_b:.{digits}f} ({row.difference:+.{digits}f})"
     yield wrapped("  ", f"segment {row.segment}: {scores}", columns)
-    segment = comparison.references[place]
     ordered = sorted(segment.references, key=lambda reference: -(reference.weight or 0.0))
-    weights = ["" if reference.weight is None else weight_text(reference.weight) for reference in ordered]
-    said = [("message", segment.message)] if segment.message is not None else []
+    said = [] if segment.message is None else [("message", segment.message)]
     said += zip((row.a, row.b), marked_pair(row.output_a, row.output_b), strict=True)
-    said += [
-        (f"reference {weight}".rstrip(), reference.text)
-        for weight, reference in zip(weights[:_REFERENCES], ordered, strict=False)
-    ]
-    room = min(max(len(label) for label, _ in said), 20) + 2
-    for label, text in said:
-        short = one_line(label)
-        yield wrapped(f"    {short if len(short) <= 20 else short[:19] + '…':{room}}", text, columns)
+    for reference in ordered[:_REFERENCES]:
+        weight = "" if reference.weight is None else f" {weight_text(reference.weight)}"
+        said.append((f"reference{weight}", reference.text))
+    labels = [truncated(one_line(label), 20) for label, _ in said]
+    room = max(map(len, labels)) + 2
+    for label, (_, text) in zip(labels, said, strict=True):
+        yield wrapped(f"    {label:{room}}", text, columns)
     if (hidden := len(ordered) - _REFERENCES) > 0:
         yield f"    … and {hidden:,} more reference{'s'[: hidden > 1]}"
 
@@ -249,7 +239,7 @@ def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> It
 
 def ngram_tables(comparison: SystemComparison) -> Iterator[tuple[tuple[str, str], Table]]:
     """Yield pairs, and tables of the n-grams, or words, on which each of the two is better."""
-    words = isinstance(comparison.metrics[comparison.metric], TruBleu)
+    words = _by_words(comparison)
     for winner, than, rows in _by_winner(comparison, comparison.ngrams or (), 1):
         a, b = rows[0].a, rows[0].b
         columns = [
@@ -270,7 +260,7 @@ def _notes(comparison: SystemComparison) -> Iterator[str]:
         if cut.by in _DESCRIBED:
             yield f"{cut.by}: {_DESCRIBED[cut.by]}"
     yield from comparison.notes
-    if comparison.ngrams and isinstance(comparison.metrics[comparison.metric], TruBleu):
+    if comparison.ngrams and _by_words(comparison):
         yield "words: credit is what they weigh times their similarity to what they met in the best reference, summed"
     yield "trubleu explain --segment ID shows a segment in full; --format html all segments in a page"
 
@@ -314,42 +304,32 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     """
     tests = score_tables(comparison.report)[1:]
     data, held = segments_json(comparison, digits, steps)
-    metric = comparison.metrics[comparison.metric]
-    text = rendered_page(
+    return report_page(
         "compare.html.j2",
-        report_style() + page_asset("compare.css"),
-        page_script() + page_asset("compare.js"),
+        "compare.css",
+        "compare.js",
         title=_title(comparison.systems),
         verdicts=[verdict(comparison, digits)],
         about=_about(comparison),
-        warnings=(),
-        segments=len(comparison.references),
+        comparison=comparison,
         held=held,
-        systems=comparison.systems,
-        metric=comparison.metric,
-        metrics=comparison.report.metrics,
         scores=_scores(comparison, digits),
-        tests=[table_grid(table, digits, "tests", 3) for table in tests],
+        tests=[table_grid(table, digits, "tests") for table in tests],
         confidence=f"{comparison.report.confidence or 0.0:.0%}",
         histograms=list(_histograms(comparison)),
         buckets=list(_buckets(comparison, digits)),
-        notes=comparison.notes,
         legend_keys=legend_keys(comparison.systems),
         ngrams=list(_ngrams(comparison, digits)),
-        words=isinstance(metric, TruBleu),
-        explained=is_explainable(metric),
-        similar=isinstance(metric, TruBleu),
+        words=_by_words(comparison),
         how=list(score_notes(comparison.report)),
         data=data,
     )
-    # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _about(comparison: SystemComparison) -> str:
     """Describe what is compared in one sentence."""
     others = comparison.systems[1:]
-    words = "words" if isinstance(comparison.metrics[comparison.metric], TruBleu) else "n-grams"
+    words = "words" if _by_words(comparison) else "n-grams"
     return (
         f"{counted(len(comparison.references), 'segment')}, {counted(len(comparison.systems), 'system')}. "
         f"{comparison.systems[0]} is compared with {'each of the others' if len(others) > 1 else others[0]}; segments, "
@@ -369,17 +349,16 @@ def _title(systems: Sequence[str]) -> str:
     return f"{named} compared"
 
 
-def _scores(comparison: SystemComparison, digits: int) -> StripTable:
+def _scores(comparison: SystemComparison, digits: int) -> Grid:
     """Return the scores, best first, with a strip for those by the first metric."""
     report = comparison.report
     sign = 1 if comparison.metric in report.lower_is_better else -1
-    rows = []
-    for system in sorted(comparison.systems, key=lambda name: sign * report.score(name, comparison.metric).score):
-        found = [report.score(system, name) for name in report.metrics]
-        cells = [interval_text(row.score, row.low, row.high, digits) for row in found]
-        rows.append(StripRow([system, *cells], (found[0].score, found[0].low, found[0].high)))
-    heads = [column.heading for column in score_tables(report)[0].columns]
-    return strip_table("scores", heads, rows, at=2)
+    first = [row for row in report.scores if row.metric == comparison.metric]
+    first.sort(key=lambda row: sign * row.score)
+    table = score_tables(report)[0]
+    rows = {row[0]: row for row in table.rows}
+    grid = table_grid(replace(table, rows=[rows[row.system] for row in first]), digits, "scores")
+    return with_strips(grid, [Estimate(row.score, row.low, row.high) for row in first], at=2)
 
 
 def _histograms(comparison: SystemComparison) -> Iterator[Any]:
@@ -390,14 +369,14 @@ def _histograms(comparison: SystemComparison) -> Iterator[Any]:
 
 
 def _buckets(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
-    cells = {(row.by, row.bucket, row.system): (row.score, row.low, row.high) for row in comparison.buckets}
+    cells = {(row.by, row.bucket, row.system): Estimate(row.score, row.low, row.high) for row in comparison.buckets}
     for cut, table in zip(comparison.cuts, bucket_tables(comparison), strict=True):
         rows = {system: [cells.get((cut.by, label, system)) for label in cut.labels] for system in comparison.systems}
         yield {
             "by": cut.by,
             "about": _DESCRIBED.get(cut.by, ""),
             "chart": bucket_chart(f"By {cut.by}", cut.labels, rows),
-            "grid": table_grid(table, digits, f"scores by {cut.by}", 2),
+            "grid": table_grid(table, digits, f"scores by {cut.by}"),
         }
 
 
@@ -441,7 +420,7 @@ def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_s
         "lower": [name in comparison.report.lower_is_better for name in comparison.report.metrics],
         "digits": digits,
         "cuts": [{"by": cut.by, "labels": cut.labels, "shared": cut.shared} for cut in comparison.cuts],
-        "similar": isinstance(comparison.metrics[comparison.metric], TruBleu),
+        "similar": _by_words(comparison),
         "weighted": explained.weighted,
         "sentences": list(explained.sentences),
     }
@@ -499,19 +478,16 @@ class Explainer:
 
     def _small(self, explanation: AnyExplanation, decisive: set[int]) -> list[Any]:
         marks: list[int | None] = []
-        if isinstance(explanation, SimilarityExplanation) and not explanation.skipped:
-            decisive.update(explanation.decisive())
-            marks = [explanation.best_from, *_met(explanation)]
-        elif isinstance(explanation, Explanation):
-            found = [*_matched(explanation)]
-            decisive.update(reference for *_, reference in found)
-            marks = [number for gap, length, reference in found for number in (gap, length, reference)]
-        return [marks, *self._filled("\n".join(conclusion(explanation, self._digits)))]
-
-    def _filled(self, text: str) -> tuple[int, str]:
-        """Return the number of a text's sentence, and the numbers in it."""
+        decisive.update(explanation.decisive())
+        if isinstance(explanation, Explanation):
+            marks += chain.from_iterable(_matched(explanation))
+        elif not explanation.skipped:
+            marks += [explanation.best_from, *_met(explanation)]
+        # A sentence and the numbers in it.
+        text = "\n".join(conclusion(explanation, self._digits))
         sentence = _NUMBER.sub(_HOLE, text)
-        return self.sentences.setdefault(sentence, len(self.sentences)), " ".join(_NUMBER.findall(text))
+        number = self.sentences.setdefault(sentence, len(self.sentences))
+        return [marks, number, " ".join(_NUMBER.findall(text))]
 
 
 def _matched(explanation: Explanation) -> Iterator[tuple[int, int, int]]:

@@ -5,26 +5,22 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
+from functools import partial
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
-from trubleu.render.charts import table_grid
-from trubleu.render.pages import page_script, page_style, rendered_page
-from trubleu.render.tables import MISSING, Column, Table, cut, one_line, render_tables, table_of, width
+from trubleu.render.charts import table_grid, with_minus
+from trubleu.render.pages import page_asset, page_style, rendered_page
+from trubleu.render.tables import Column, Table, one_line, render_tables, table_of, truncated, width
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.explain.explanation import (
-        ExplainedOrder,
-        ExplainedOutput,
-        ExplainedReference,
-        Explanation,
-        NearMiss,
-        NGram,
-    )
+    from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, ExplainedReference, Explanation, NGram
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
     from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 
@@ -106,6 +102,12 @@ def weight_text(weight: float) -> str:
     return f"{rounded:+.3g}" if rounded else "0"
 
 
+def shown_weight(explanation: AnyExplanation, place: int) -> str:
+    """Return the weight of a reference, empty if it has none."""
+    weight = explanation.shown_weight(place)
+    return "" if weight is None else weight_text(weight)
+
+
 def score_text(explanation: ExplainedOutput, digits: int) -> str:
     """Format a segment's score."""
     return "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
@@ -126,8 +128,7 @@ def _references(explanation: AnyExplanation, needed: Container[int], others: str
     chosen = explanation.by_weight()
     if len(chosen) > ALL_REFERENCES:
         chosen = [place for place in chosen if place in needed]
-    shown = {place: explanation.shown_weight(place) for place in chosen}
-    weights = {place: "" if weight is None else weight_text(weight) for place, weight in shown.items()}
+    weights = {place: shown_weight(explanation, place) for place in chosen}
     numbers, room = len(str(len(explanation.references))) + 1, max(map(len, weights.values()))
     for place, weight in weights.items():
         notes = "; ".join(reference_notes(explanation, place))
@@ -150,8 +151,8 @@ def _similarity_blocks(explanation: SimilarityExplanation, digits: int) -> Itera
     needed = explanation.by_interest()[:ALL_REFERENCES]
     references = _references(explanation, needed, "the output is less similar to; --format json has them")
     yield "\n".join([labelled("output", explanation.output), "references", *references])
-    table = [render_tables([_word_table(explanation)], "text", digits).rstrip("\n")] if explanation.tokens else []
-    yield "\n".join([*table, *_missed(explanation)])
+    words = [_word_table(explanation)] if explanation.tokens else []
+    yield "\n".join([*words, *_missed(explanation)])
     yield render_tables([similarity_table(explanation)], "text", digits).rstrip("\n")
     lines = (line.rpartition(": ") for line in conclusion(explanation, digits))
     yield "\n".join(wrapped(label + colon, text) for label, colon, text in lines)
@@ -173,46 +174,46 @@ def reference_notes(explanation: AnyExplanation, place: int) -> list[str]:
     return notes
 
 
-def _word_table(explanation: SimilarityExplanation) -> Table:
+def _compared(explanation: SimilarityExplanation, most: int = ALL_REFERENCES) -> list[int]:
+    """Return the references that matter most, by weight."""
+    chosen = explanation.by_interest()[:most]
+    return [place for place in explanation.by_weight() if place in chosen]
+
+
+def _word_table(explanation: SimilarityExplanation) -> str:
     """Return a table of the output's words and their alignment with as many references as fit."""
-    shown = [_short(token) for token in explanation.tokens]
-    columns = [Column("word"), Column("weighs", kind="number", digits=2)]
-    cells: list[list[str | float]] = [
-        [word, weight] for word, weight in zip(shown, explanation.token_weights, strict=True)
-    ]
-    weights = [f"{weight:.2f}" for weight in explanation.token_weights]
-    room = WIDTH - max(map(width, ("word", *shown))) - 2 - max(map(len, ("weighs", *weights)))
-    chosen: list[tuple[int, list[str]]] = []
-    for place in explanation.by_interest()[:ALL_REFERENCES]:
-        met = explanation.met(place)
-        tokens = explanation.references[place].tokens
-        column = [_partner(met.get(position), tokens) for position in range(len(shown))]
-        room -= 2 + max(map(width, (f"in #{place + 1}", *column)))
-        if room < 0 and chosen:
+    tokens, weights = explanation.tokens, explanation.token_weights
+    text = ""
+    for most in range(ALL_REFERENCES, 0, -1):
+        columns = [
+            Column("word", of=lambda at: _short(tokens[at])),
+            Column("weighs", kind="number", digits=2, of=lambda at: weights[at]),
+        ]
+        for place in _compared(explanation, most):
+            partner = partial(_partner, explanation.references[place], explanation.met(place))
+            columns.append(Column(f"reference_{place + 1}", f"in #{place + 1}", of=partner))
+        text = render_tables([table_of(range(len(tokens)), columns)]).rstrip("\n")
+        if "\n\n" not in text and width(text.splitlines()[1]) <= WIDTH:
             break
-        chosen.append((place, column))
-    for place, column in sorted(chosen, key=lambda one: explanation.by_weight().index(one[0])):
-        columns.append(Column(f"reference_{place + 1}", f"in #{place + 1}"))
-        for row, cell in zip(cells, column, strict=True):
-            row.append(cell)
-    return Table("", columns, cells)
+    return text
 
 
 def _short(token: str) -> str:
     """Truncate a word to the column width."""
-    return cut(one_line(token), _LONGEST)
+    return truncated(one_line(token), _LONGEST)
 
 
-def _partner(pair: AlignedNgrams | None, tokens: Sequence[str]) -> str:
+def _partner(reference: SimilarReference, met: Mapping[int, AlignedNgrams], position: int) -> str | None:
+    pair = met.get(position)
     if pair is None:
-        return MISSING
-    return f"{'=' if pair.exact else f'{pair.similarity:.2f}':<4} {_short(tokens[pair.reference_position])}"
+        return None
+    similarity = "=" if pair.exact else f"{pair.similarity:.2f}"
+    return f"{similarity:<4} {_short(reference.tokens[pair.reference_position])}"
 
 
 def _missed(explanation: SimilarityExplanation) -> Iterator[str]:
     """Yield the reference words that the output misses, and their weights."""
-    chosen = explanation.by_interest()[:ALL_REFERENCES]
-    for place in sorted(chosen, key=explanation.by_weight().index):
+    for place in _compared(explanation):
         reference = explanation.references[place]
         words = [
             f"{_short(reference.tokens[position])} {reference.token_weights[position]:.2f}"
@@ -232,11 +233,12 @@ def factors(explanation: SimilarityExplanation, reference: SimilarReference) -> 
 
 def similarity_table(explanation: SimilarityExplanation) -> Table:
     """Return the F values and similarities of the references that matter most."""
-    rows, names = [], dict[str, None]()
-    for place in sorted(explanation.by_interest()[:ALL_REFERENCES], key=explanation.by_weight().index):
+    names: list[str] = []
+    rows: list[list[str | float | None]] = []
+    for place in _compared(explanation):
         reference = explanation.references[place]
         found = dict(factors(explanation, reference))
-        names |= dict.fromkeys(found)
+        names = [*found]
         weight = [reference.weight] if explanation.weighted else []
         rows.append([f"#{place + 1}", *weight, *found.values(), reference.similarity])
     columns = [
@@ -333,17 +335,6 @@ def matched_ngrams(explanation: Explanation) -> list[NGram]:
     return [gram for order in explanation.orders for gram in order.ngrams if gram.matches]
 
 
-def credited_ngrams(explanation: Explanation) -> list[NGram]:
-    """Return the n-grams that were credited, for exact or near matches; shorter ones first."""
-    return [gram for order in explanation.orders for gram in order.ngrams if gram.weight_from is not None]
-
-
-def decisive_references(explanation: Explanation) -> set[int]:
-    """Return the indices of the references that credited an n-gram or determined the length."""
-    places = {place for gram in credited_ngrams(explanation) for place in (gram.weight_from, gram.count_from)}
-    return {place for place in places | {explanation.length_from} if place is not None}
-
-
 def runs(explanation: Explanation) -> list[Run]:
     """Split the output into runs.
 
@@ -433,7 +424,7 @@ def _system(name: str, explanation: AnyExplanation, digits: int) -> Iterator[str
     if isinstance(explanation, SimilarityExplanation):
         yield from _similarity_blocks(explanation, digits)
         return
-    needed = decisive_references(explanation) | {explanation.by_weight()[0]}
+    needed = {*explanation.decisive(), explanation.by_weight()[0]}
     references = _references(explanation, needed, "neither earn anything here nor set the length")
     yield "\n".join([labelled("output", _marked(explanation)), "references", *references])
     if not explanation.skipped:
@@ -451,13 +442,11 @@ def source_text(gram: NGram) -> str:
 def _marked(explanation: Explanation) -> str:
     """Return the output with matches in brackets, followed by the weight, or by the reference if unweighted."""
     pieces = []
-    for run in runs(explanation):
-        words = " ".join(explanation.tokens[run.start : run.end])
-        if run.weight is None or run.reference is None:
-            pieces.append(words)
-        else:
-            mark = weight_text(run.weight) if explanation.weighted else f"#{run.reference + 1}"
-            pieces.append(f"[{words}]{mark}")
+    for start, end, weight, reference in runs(explanation):
+        words = " ".join(explanation.tokens[start:end])
+        if weight is not None and reference is not None:
+            words = f"[{words}]{weight_text(weight) if explanation.weighted else f'#{reference + 1}'}"
+        pieces.append(words)
     return " ".join(pieces)
 
 
@@ -478,16 +467,8 @@ def ngram_table(explanation: Explanation) -> Table:
     return table_of(matched_ngrams(explanation), columns, notes=list(unmatched(explanation)))
 
 
-def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
-    """Yield the near misses for which n-grams were credited."""
-    for gram in credited_ngrams(explanation):
-        for miss in gram.near:
-            if miss.reference == gram.count_from:
-                yield gram, miss
-
-
 def near_tables(explanation: Explanation) -> Iterator[Table]:
-    """Yield a table of the near misses that counted, if there are any."""
+    """Yield a table of the near misses for which n-grams were credited, if there are any."""
     columns = [
         Column("order", kind="count", of=lambda pair: len(pair[0].tokens)),
         Column("ngram", "near miss", of=lambda pair: " ".join(pair[0].tokens)),
@@ -496,7 +477,8 @@ def near_tables(explanation: Explanation) -> Iterator[Table]:
         Column("similarity", kind="number", digits=3, of=lambda pair: pair[1].similarity),
         *([Column("weight", kind="signed", of=lambda pair: pair[0].weight)] if explanation.weighted else []),
     ]
-    if misses := list(near_misses(explanation)):
+    grams = chain.from_iterable(order.ngrams for order in explanation.orders)
+    if misses := [(gram, miss) for gram in grams for miss in gram.near if miss.reference == gram.count_from]:
         yield table_of(misses, columns)
 
 
@@ -511,24 +493,15 @@ def unmatched(explanation: Explanation) -> Iterator[str]:
 def order_table(explanation: Explanation, digits: int) -> Table:
     """Return the precision of each order and its terms."""
     smoothed = any(smoothed_text(order, digits) for order in explanation.orders)
+    measure = "F (%)" if explanation.recall else "precision (%)"
     columns = [
         Column("order", kind="count"),
         Column("numerator", kind="number"),
         Column("denominator", kind="number"),
         *([Column("smoothed", kind="number", of=lambda order: smoothed_text(order, digits))] if smoothed else []),
-        Column(
-            "precision",
-            measure(explanation),
-            kind="number",
-            of=lambda order: order.precision if order.used else "left out",
-        ),
+        Column("precision", measure, "number", of=lambda order: order.precision if order.used else "left out"),
     ]
     return table_of(explanation.orders, columns)
-
-
-def measure(explanation: Explanation) -> str:
-    """Return the name of the ratios in an explanation."""
-    return "F (%)" if explanation.recall else "precision (%)"
 
 
 def smoothed_text(order: ExplainedOrder, digits: int) -> str:
@@ -597,18 +570,6 @@ def render_explanation_json(explanations: Mapping[str, Sequence[AnyExplanation]]
 STEPS: Final = 20
 """Colour steps between −1 and +1: the classes ``w0`` to ``w20`` of page.css, so the page needs no inline styles."""
 
-
-def step(weight: float) -> int:
-    """Return the colour step of a weight, 0 for −1 and `STEPS` for +1.
-
-    Examples
-    --------
-    >>> step(-1.0), step(0.0), step(0.04), step(0.8), step(1.0)
-    (0, 10, 10, 18, 20)
-    """
-    return round((weight + 1) / 2 * STEPS)
-
-
 _SIGNS: Final = {-1: "neg", 0: "zero", 1: "pos"}
 
 
@@ -635,19 +596,22 @@ class ReferenceView(NamedTuple):
     weight: str
     classes: str
     runs: Sequence[RunView]
-    credit: str
     notes: Sequence[str]
+    credit: str = ""
 
 
-def minus(number: str) -> str:
-    """Replace a hyphen-minus by a true minus sign.
+def reference_view(
+    place: int, weight: float | None, runs: Sequence[RunView], notes: Sequence[str], credit: str = ""
+) -> ReferenceView:
+    """Return a reference for a list."""
+    if weight is None:
+        return ReferenceView(place + 1, "", "", runs, notes, credit)
+    return ReferenceView(place + 1, with_minus(weight_text(weight)), weight_classes(weight), runs, notes, credit)
 
-    Examples
-    --------
-    >>> minus("-0.5")
-    '−0.5'
-    """
-    return number.replace("-", "−")
+
+def plain_runs(text: str) -> list[RunView]:
+    """Return a text without marks."""
+    return [RunView([TokenView(text)])] if text.strip() else []
 
 
 def weight_classes(weight: float) -> str:
@@ -655,25 +619,14 @@ def weight_classes(weight: float) -> str:
 
     Examples
     --------
-    >>> weight_classes(-1.0), weight_classes(0.0), weight_classes(0.5)
-    ('w0 neg', 'w10 zero', 'w15 pos')
+    >>> weight_classes(-1.0), weight_classes(0.0), weight_classes(0.04), weight_classes(0.5)
+    ('w0 neg', 'w10 zero', 'w10 pos', 'w15 pos')
     """
-    return f"w{step(weight)} {_SIGNS[(weight > 0) - (weight < 0)]}"
+    return f"w{round((weight + 1) / 2 * STEPS)} {_SIGNS[(weight > 0) - (weight < 0)]}"
 
 
 UNFOLDED: Final = 3
 """References shown without expanding."""
-
-
-def with_minus(line: str) -> str:
-    """Replace hyphens by minus signs, except in the metric's name.
-
-    Examples
-    --------
-    >>> with_minus("trubleu-2: 1 - 0.5 (-0.9)")
-    'trubleu-2: 1 − 0.5 (−0.9)'
-    """
-    return line.replace(" - ", " − ").replace("(-", "(−")
 
 
 def output_words(explanation: SimilarityExplanation, places: Sequence[int]) -> list[RunView]:
@@ -691,10 +644,8 @@ def output_words(explanation: SimilarityExplanation, places: Sequence[int]) -> l
     for position, text in enumerate(explanation.tokens):
         pairs = [(place, pairs.get(position)) for place, pairs in met]
         known = [_id(place, pair) for place, pair in pairs if pair is not None]
-        said = [
-            f"“{text}”, which weighs {explanation.token_weights[position]:.2f}, {_met_text(explanation, place, pair)}"
-            for place, pair in pairs
-        ]
+        head = f"“{text}”, which weighs {explanation.token_weights[position]:.2f}, "
+        said = [head + _met_text(explanation, place, pair) for place, pair in pairs]
         token = TokenView(text, " ".join(known) or f"output-{position}", "\n".join(said))
         found.append(_word_run(explanation, token, *pairs[0]) if pairs else RunView([token]))
     return found
@@ -744,33 +695,16 @@ def _word_run(explanation: SimilarityExplanation, token: TokenView, place: int, 
     return RunView([token], f"{classes} near", f"{pair.similarity:.2f}")
 
 
-def shown_weight(explanation: AnyExplanation, place: int) -> str:
-    """Return the weight of a reference, empty if it has none."""
-    shown = explanation.shown_weight(place)
-    return "" if shown is None else minus(weight_text(shown))
-
-
-def listed_references(explanation: SimilarityExplanation, places: Iterable[int]) -> Iterator[ReferenceView]:
-    """Yield references for a list, as they are."""
+def similarity_views(
+    explanation: SimilarityExplanation, places: Iterable[int], *, marked: bool
+) -> Iterator[ReferenceView]:
+    """Yield references for a list, as they are or with their words marked by their similarity."""
     for place in places:
-        text = explanation.references[place].text
-        yield similarity_reference(explanation, place, [RunView([TokenView(text)])] if text.strip() else [])
-
-
-def similarity_reference(
-    explanation: SimilarityExplanation, place: int, runs: Sequence[RunView] | None = None
-) -> ReferenceView:
-    """Return a reference for a list, its words marked by their similarity unless they are given."""
-    reference = explanation.references[place]
-    similarity = [] if reference.similarity is None else [f"similarity {reference.similarity:.3f}"]
-    return ReferenceView(
-        number=place + 1,
-        weight=shown_weight(explanation, place),
-        classes=weight_classes(reference.weight),
-        runs=reference_words(explanation, place) if runs is None else runs,
-        credit="",
-        notes=[*reference_notes(explanation, place), *similarity],
-    )
+        reference = explanation.references[place]
+        runs = reference_words(explanation, place) if marked else plain_runs(reference.text)
+        similarity = [] if reference.similarity is None else [f"similarity {reference.similarity:.3f}"]
+        notes = [*reference_notes(explanation, place), *similarity]
+        yield reference_view(place, explanation.shown_weight(place), runs, notes)
 
 
 def ngram_title(gram: NGram, weighted: bool) -> str:
@@ -778,7 +712,7 @@ def ngram_title(gram: NGram, weighted: bool) -> str:
     words = " ".join(gram.tokens)
     if not weighted:
         return f"“{words}” counts {gram.counted:.3g}, found in {source_text(gram)}"
-    credit, weight = minus(f"{gram.credit:+.3g}"), minus(weight_text(gram.weight or 0.0))
+    credit, weight = with_minus(f"{gram.credit:+.3g}"), with_minus(weight_text(gram.weight or 0.0))
     return f"“{words}” earns {credit} = {weight} × {gram.counted:.3g} by {source_text(gram)}"
 
 
@@ -794,76 +728,67 @@ def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: 
     by_rating
         Whether the colour is that of the reference's rating even if the metric takes all references alike.
     """
-    around: list[list[int]] = [[] for _ in explanation.tokens]
-    for number, gram in enumerate(grams):
-        for start in gram.positions:
-            for place in range(start, start + len(gram.tokens)):
-                around[place].append(number)
-    tokens = [
-        TokenView(
-            text,
-            " ".join(map(str, dict.fromkeys(numbers))),
-            # Longest first, as they are the most informative.
-            "\n".join(ngram_title(grams[number], explanation.weighted) for number in reversed(dict.fromkeys(numbers))),
-        )
-        for text, numbers in zip(explanation.tokens, around, strict=True)
-    ]
-    return [
-        RunView(tokens[run.start : run.end])
-        if run.weight is None
-        else RunView(
-            tokens[run.start : run.end],
-            weight_classes(_colour_weight(explanation.references[run.reference or 0], run.weight, by_rating)),
-            minus(weight_text(run.weight)) if explanation.weighted else f"#{(run.reference or 0) + 1}",
-        )
-        for run in runs(explanation)
-    ]
+    numbered = ((start, number) for number, gram in enumerate(grams) for start in gram.positions)
+    titles = [ngram_title(gram, explanation.weighted) for gram in grams]
+    tokens = []
+    for text, around in zip(explanation.tokens, _around(explanation.tokens, numbered, grams), strict=True):
+        # Longest first, as they are the most informative.
+        said = "\n".join(titles[number] for number in reversed(around))
+        tokens.append(TokenView(text, " ".join(map(str, around)), said))
+    found = []
+    for start, end, weight, place in runs(explanation):
+        if weight is None or place is None:
+            found.append(RunView(tokens[start:end]))
+        else:
+            label = with_minus(weight_text(weight)) if explanation.weighted else f"#{place + 1}"
+            colour = weight_classes(_colour_weight(explanation.references[place], weight, by_rating))
+            found.append(RunView(tokens[start:end], colour, label))
+    return found
 
 
-def reference_view(
+def _around(
+    tokens: Sequence[str], numbered: Iterable[tuple[int, int]], grams: Sequence[NGram]
+) -> list[dict[int, None]]:
+    """Return for each token the numbers of the n-grams around it, given where which one begins."""
+    around: list[dict[int, None]] = [{} for _ in tokens]
+    for start, number in numbered:
+        for place in range(start, start + len(grams[number].tokens)):
+            around[place].setdefault(number)
+    return around
+
+
+def matched_view(
     explanation: Explanation, place: int, grams: Sequence[NGram], *, by_rating: bool = False
 ) -> ReferenceView:
     """Return a reference with its matched n-grams marked; credited ones have its colour."""
     reference = explanation.references[place]
-    around: list[list[int]] = [[] for _ in reference.tokens]
-    credited = [False] * len(reference.tokens)
-    if reference.matched:
-        numbers = {gram.tokens: number for number, gram in enumerate(grams)}
-        for n in range(1, len(explanation.orders) + 1):
-            for start, window in enumerate(windows(reference.tokens, n)):
-                number = numbers.get(window)
-                if number is None:
-                    continue
-                for at in range(start, start + n):
-                    around[at].append(number)
-                    credited[at] |= place in (grams[number].weight_from, grams[number].count_from)
-    colour = weight_classes(_colour_weight(reference, reference.weight, by_rating))
-    pieces: list[RunView] = []
-    for text, found, earned in zip(reference.tokens, around, credited, strict=True):
-        classes = colour if earned else "seen" if found else ""
-        token = TokenView(text, " ".join(map(str, dict.fromkeys(found))))
-        if pieces and pieces[-1].classes == classes:
-            pieces[-1] = RunView([*pieces[-1].tokens, token], classes)
-        else:
-            pieces.append(RunView([token], classes))
-    shown = explanation.shown_weight(place)
-    return ReferenceView(
-        number=place + 1,
-        weight=shown_weight(explanation, place),
-        classes="" if shown is None else weight_classes(shown),
-        runs=pieces,
-        credit=minus(f"{reference.credit:+.3g}") if any(credited) else "",
-        notes=reference_notes(explanation, place),
+    numbers = {gram.tokens: number for number, gram in enumerate(grams)}
+    orders = range(1, len(explanation.orders) + 1) if reference.matched else ()
+    numbered = (
+        (start, numbers[window])
+        for n in orders
+        for start, window in enumerate(windows(reference.tokens, n))
+        if window in numbers
     )
+    colour = weight_classes(_colour_weight(reference, reference.weight, by_rating))
+    tokens = []
+    for text, around in zip(reference.tokens, _around(reference.tokens, numbered, grams), strict=True):
+        earned = any(place in (grams[number].weight_from, grams[number].count_from) for number in around)
+        classes = colour if earned else "seen" if around else ""
+        tokens.append((classes, TokenView(text, " ".join(map(str, around)))))
+    pieces = [RunView([token for _, token in group], classes) for classes, group in groupby(tokens, key=itemgetter(0))]
+    credit = with_minus(f"{reference.credit:+.3g}") if any(piece.classes == colour for piece in pieces) else ""
+    notes = reference_notes(explanation, place)
+    return reference_view(place, explanation.shown_weight(place), pieces, notes, credit)
 
 
 def reference_groups(explanation: Explanation, grams: Sequence[NGram]) -> tuple[list[ReferenceView], ...]:
     """Return the references that decide the score, others with a match, and those without one."""
-    decisive = decisive_references(explanation)
+    decisive = explanation.decisive()
     groups: tuple[list[ReferenceView], ...] = ([], [], [])
     for place in explanation.by_weight():
         group = 0 if place in decisive else 1 if explanation.references[place].matched else 2
-        groups[group].append(reference_view(explanation, place, grams))
+        groups[group].append(matched_view(explanation, place, grams))
     return groups
 
 
@@ -895,7 +820,7 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
     return rendered_page(
         "page.html.j2",
         page_style(),
-        page_script(),
+        page_asset("page.js"),
         segments=[dict(zip(explanations, several, strict=True)) for several in by_segment],
         systems=list(explanations),
         metric=everything[0].metric,
@@ -913,9 +838,9 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 _IN_TEMPLATES: Final = {
     each.__name__: each
     for each in (
-        conclusion, factors, listed_references, matched_ngrams, near_tables, ngram_table, ngram_title, order_table,
-        output_view, output_words, reference_groups, reference_notes, reference_words, score_text, shown_weight,
-        similarity_table, table_grid, unmatched, weight_classes, with_minus,
+        conclusion, factors, matched_ngrams, near_tables, ngram_table, ngram_title, order_table, output_view,
+        output_words, reference_groups, reference_notes, reference_words, score_text, shown_weight, similarity_table,
+        similarity_views, table_grid, unmatched, weight_classes, with_minus,
     )
 }  # fmt: skip
 """What the templates of the page call."""

@@ -6,15 +6,15 @@ import json
 import math
 import re
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table, cut, joined, one_line, width
+from trubleu.render.tables import MISSING, ROOM, Shown, Table, joined, one_line, parts_of, truncated, width
 from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from trubleu.render.tables import Cell
+    from trubleu.render.tables import Value
 
 
 def render_text(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
@@ -39,7 +39,7 @@ def aligned(table: Table, digits: int) -> str:
     for column, cells in zip(table.columns, columns, strict=True):
         lines = [one_line(column.heading), "", *cells]
         if room is not None and column.kind == "text":
-            lines = [cut(line, max(room // 2 - 1, 8)) for line in lines]
+            lines = [truncated(line, max(room // 2 - 1, 8)) for line in lines]
         widest = max(map(width, lines))
         lines[1] = "-" * widest
         if column.kind == "text":
@@ -144,28 +144,17 @@ def escape_markdown(text: str) -> str:
 
 LATEX_PACKAGES: Final = r"% needs \usepackage{booktabs}"
 
-_LATEX_ESCAPES: Final = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    # In braces: at the start of a row it would be an argument of the preceding line end.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    # In braces: two of them would become one.
-    "`": "{`}",
-    "'": "{'}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "–": r"\textendash{}",
-    "−": "$-$",
-    "↓": r"$\downarrow$",
-    "Δ": r"$\Delta$",
-    "…": r"\ldots{}",
-}
-_LATEX_TRANSLATION: Final = str.maketrans(_LATEX_ESCAPES)
+_LATEX_COMMANDS: Final = {
+    "\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum", "<": "textless", ">": "textgreater",
+    "|": "textbar", "–": "textendash", "…": "ldots",
+}  # fmt: skip
+_LATEX_TRANSLATION: Final = str.maketrans(
+    {character: f"\\{command}{{}}" for character, command in _LATEX_COMMANDS.items()}
+    # At the start of a row, brackets and stars would be arguments of the preceding line end; two quotes would be one.
+    | {character: f"{{{character}}}" for character in "[]*`'"}
+    | {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"−": "$-$", "↓": r"$\downarrow$", "Δ": r"$\Delta$"}
+)
 _LATEX_NUMBER: Final = re.compile(r"[+-][\d,]+(?:\.\d+)?")
 
 
@@ -243,8 +232,6 @@ def _html_table(table: Table, digits: int) -> str:
     )
 
 
-Value: TypeAlias = str | int | float | None
-
 TABLE: Final = "table"
 """CSV column that distinguishes the rows of several tables."""
 
@@ -253,43 +240,18 @@ _QUOTED_FIELD: Final = re.compile(r'[,"\r\n]|\A\s|\s\Z|\A\Z')
 _FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\Z)")
 
 
-class Flat(NamedTuple):
-    """A table with one plain value per field."""
-
-    names: list[str]
-    rows: list[list[Value]]
-
-
-def flat(table: Table) -> Flat:
-    """Flatten a table: intervals become separate fields, and non-finite numbers become empty."""
-    names: list[str] = []
-    fields: list[list[Value]] = []
+def flat(table: Table) -> tuple[list[str], list[list[Value]]]:
+    """Return the names and rows of fields: intervals become separate fields, and non-finite numbers become empty."""
+    fields: dict[str, Sequence[Value]] = {}
     for index, column in enumerate(table.columns):
-        cells = [row[index] for row in table.rows]
-        names.append(column.name)
-        parts = [[_value(cell) for cell in cells]]
-        if any(_has_interval(cell) for cell in cells):
-            if all(isinstance(cell, Bounds) or cell is None for cell in cells):
-                names.pop()
-                parts.pop()
-            names += [f"{column.name}_low", f"{column.name}_high"]
-            parts += [[_end(cell, "low") for cell in cells], [_end(cell, "high") for cell in cells]]
-        fields += parts
-    return Flat(names, [list(row) for row in zip(*fields, strict=True)])
-
-
-def _has_interval(cell: Cell) -> bool:
-    return isinstance(cell, Bounds) or (isinstance(cell, Estimate) and cell.low is not None)
-
-
-def _value(cell: Cell) -> Value:
-    if isinstance(cell, Bounds):
-        return None
-    return _finite(cell.value if isinstance(cell, Estimate) else cell)
-
-
-def _end(cell: Cell, which: str) -> Value:
-    return _finite(getattr(cell, which)) if isinstance(cell, Bounds | Estimate) else None
+        parts = [parts_of(row[index]) for row in table.rows]
+        values, lows, highs = zip(*parts, strict=True) if parts else ((), (), ())
+        bounded = any(low is not None for low in lows)
+        if not bounded or any(value is not None for value in values):
+            fields[column.name] = values
+        if bounded:
+            fields |= {f"{column.name}_low": lows, f"{column.name}_high": highs}
+    return [*fields], [[*map(_finite, row)] for row in zip(*fields.values(), strict=True)]
 
 
 def _finite(value: Value) -> Value:
@@ -309,14 +271,14 @@ def render_json(tables: Sequence[Table]) -> str:
 
 def render_csv(tables: Sequence[Table]) -> str:
     """Render one rectangular table by RFC 4180; the rows of several tables follow each other."""
-    parts = [(table.key, flat(table)) for table in tables]
-    names = list(dict.fromkeys(name for _, part in parts for name in part.names))
+    parts = [(table.key, *flat(table)) for table in tables]
+    every = list(dict.fromkeys(name for _, names, _ in parts for name in names))
     several = len(parts) > 1
-    lines = [_csv_line([TABLE, *names] if several else names)]
-    for key, part in parts:
-        places = [part.names.index(name) if name in part.names else None for name in names]
+    lines = [_csv_line([TABLE, *every] if several else every)]
+    for key, names, rows in parts:
+        places = [names.index(name) if name in names else None for name in every]
         first = [key] if several else []
-        lines += [_csv_line([*first, *(None if at is None else row[at] for at in places)]) for row in part.rows]
+        lines += [_csv_line([*first, *(None if at is None else row[at] for at in places)]) for row in rows]
     return "".join(lines)
 
 

@@ -1,30 +1,24 @@
-"""A report of judging by ratings: the verdict, tables, flat rows for programs, and a page."""
+"""Reports of judging by ratings, on one set or on many: the verdict, tables, flat rows for programs, and a page."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import LEVELS, measure_title
-from trubleu.render.charts import StripRow, interval_text, strip_table, system_chart, table_grid
-from trubleu.render.pages import page_script, rendered_page, report_style
-from trubleu.render.tables import (
-    MISSING,
-    Cell,
-    Column,
-    Estimate,
-    Table,
-    render_report,
-    starred,
-    table_of,
-)
+from trubleu.render.charts import regret_chart, system_chart, table_grid, with_strips
+from trubleu.render.pages import report_page
+from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, row_tables, starred, table_of
 from trubleu.stats.metric_tests import CALIBRATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from trubleu.judge.ratings.results import Level, MeasureRow, RatingsReport, RatingsSetting
+    from trubleu.judge.ratings.results import Level, MeasureRow, RatingsReport, RatingsSetting, SetsReport
+    from trubleu.render.charts import Chart
 
 _TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
 
@@ -56,7 +50,7 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
     """
     tables = chain(headline_tables(report), other_tables(report, all_pairs=all_pairs))
     verdicts = [row.verdict for row in report.verdicts]
-    return render_report(report, format, digits, verdicts, tables, ratings_notes(report))
+    return render_report(format, digits, row_tables(report), tables, ratings_notes(report), verdicts)
 
 
 def headline_tables(report: RatingsReport) -> Iterator[Table]:
@@ -83,26 +77,25 @@ def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
         title = "All pairs of metrics" if all_pairs else "The best metric and the others"
         yield table_of(rows, _DIFFERENCE, title, name="differences")
     metrics = report.metrics()
-    cells: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for row in report.measures:
-        cells.setdefault((row.level, measure_title(row.level, row.measure)), {})[row.metric] = row.value
-    yield metric_table("All measures", ("level", "measure"), cells, metrics, "all_measures")
+    measures = (((row.level, measure_title(row.level, row.measure)), row.metric, row.value) for row in report.measures)
+    yield metric_table("All measures", ("level", "measure"), measures, metrics, "all_measures")
     if report.aspects:
-        aspects: dict[tuple[str, ...], dict[str, Cell]] = {}
-        for each in report.aspects:
-            aspects.setdefault((each.aspect,), {})[each.metric] = each.value
         title = f"Each aspect alone: {measure_title('segment', report.aspects[0].measure)}"
+        aspects = (((row.aspect,), row.metric, row.value) for row in report.aspects)
         yield metric_table(title, ("aspect",), aspects, metrics, "aspects")
 
 
 def metric_table(
     title: str,
     keys: Sequence[str],
-    cells: Mapping[tuple[str, ...], Mapping[str, Cell]],
+    entries: Iterable[tuple[tuple[str, ...], str, Cell]],
     metrics: Sequence[str],
     name: str,
 ) -> Table:
-    """Return a table with a column per metric; ``cells`` has the first columns of each row, and its cell by metric."""
+    """Return a table with a column per metric; ``entries`` are the first columns of a row, a metric and its cell."""
+    cells = defaultdict[tuple[str, ...], dict[str, Cell]](dict)
+    for key, metric, cell in entries:
+        cells[key][metric] = cell
     columns = [*map(Column, keys), *(Column(f"of {metric}", metric, "number") for metric in metrics)]
     return Table(title, columns, [(*key, *map(row.get, metrics)) for key, row in cells.items()], name=name)
 
@@ -124,18 +117,14 @@ def described(report: RatingsReport) -> str:
     It gives the numbers of systems, items, outputs and ratings.
     """
     setting = report.setting
+    head = f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}"
     if setting.kind == "official":
-        return (
-            f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, official scores"
-        )
+        return f"{head}, official scores"
     what = "ranked pair" if setting.kind == "rankings" else "rating"
     aspects = f" ({setting.aspects})" if setting.aspects else ""
-    return (
-        f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, "
-        f"{counted(setting.outputs, 'output')}, {counted(setting.ratings, what)}{aspects} by "
-        f"{counted(setting.raters, 'rater')}"
-        + (f"; official scores of {counted(setting.official, 'system')}" if setting.official is not None else "")
-    )
+    ratings = f"{counted(setting.ratings, what)}{aspects} by {counted(setting.raters, 'rater')}"
+    official = "" if setting.official is None else f"; official scores of {counted(setting.official, 'system')}"
+    return f"{head}, {counted(setting.outputs, 'output')}, {ratings}{official}"
 
 
 def ratings_notes(report: RatingsReport) -> Iterator[str]:
@@ -188,10 +177,8 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
         If Jinja2 is not installed.
     """
     named = {table.key: table for table in other_tables(report, all_pairs=True)}
-    return rendered_page(
+    return report_page(
         "ratings.html.j2",
-        report_style(),
-        page_script(),
         title=f"How well metrics agree with people: {report.setting.name}",
         verdicts=[row.verdict for row in report.verdicts],
         about=described(report),
@@ -211,34 +198,136 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
 
 def _level_view(report: RatingsReport, level: Level, digits: int) -> dict[str, Any]:
     rows = report.headline(level)
-    title, epsilon = measure_title(level, rows[0].measure), rows[0].measure == CALIBRATED
-    shown = []
-    for row in rows:
-        value = (
-            interval_text(row.value, row.low, row.high, digits) if row.reason is None else f"undefined: {row.reason}"
-        )
-        cells = [row.metric, MISSING if row.cluster is None else str(row.cluster), value]
-        if epsilon:
-            cells.append(MISSING if row.epsilon is None else f"{row.epsilon:.{digits}g}")
-        shown.append(StripRow(cells, (row.value, row.low, row.high), bool(row.not_worse)))
-    table = strip_table(_TITLES[level], ["metric", "cluster", title, *["ε"] * epsilon], shown, at=3)
+    title = measure_title(level, rows[0].measure)
+    columns = [Column("metric"), Column("cluster", kind="count"), Column("value", title, "number", of=_value_or_reason)]
+    if rows[0].measure == CALIBRATED:
+
+        def epsilon(row: MeasureRow) -> str | None:
+            return None if row.epsilon is None else f"{row.epsilon:.{digits}g}"
+
+        columns.append(Column("epsilon", "ε", "number", of=epsilon))
+    grid = table_grid(table_of(rows, columns), digits, _TITLES[level])
+    values = [Estimate(row.value, row.low, row.high) for row in rows]
+    best = [place for place, row in enumerate(rows) if row.not_worse]
+    table = with_strips(grid, values, at=3, best=best)
     return {"name": level, "title": _TITLES[level], "measure": title, "table": table}
 
 
-def _system_charts(report: RatingsReport) -> list[Any]:
+def _value_or_reason(row: MeasureRow) -> Cell:
+    return Estimate(row.value, row.low, row.high) if row.reason is None else f"undefined: {row.reason}"
+
+
+def _system_charts(report: RatingsReport) -> list[Chart]:
     """Return a chart of systems per metric, best first; none without ratings of several systems."""
-    rows = [row for row in report.systems if row.people is not None]
-    people = {row.system: row.people for row in rows if row.people is not None}
+    people = {row.system: row.people for row in report.systems if row.people is not None}
     if len(people) < 2:
         return []
-    order = [row.metric for row in report.headline("system") or report.headline("segment")]
     values = {row.metric: row.value for row in report.headline("system")}
     title = measure_title("system", report.setting.system_measure) if report.setting.system_measure else ""
     charts = []
-    for metric in order:
+    for metric in values or (row.metric for row in report.headline("segment")):
         value = values.get(metric)
-        note = f"{title} {value:.3f}" if value is not None else ""
-        charts.append(
-            system_chart(metric, people, {row.system: row.score for row in rows if row.metric == metric}, note)
-        )
+        scores = {row.system: row.score for row in report.systems if row.metric == metric}
+        charts.append(system_chart(metric, people, scores, "" if value is None else f"{title} {value:.3f}"))
     return charts
+
+
+_REFERENCES: Final = re.compile(r"(?<=\|)nrefs:(\w+)")
+"""The part of a signature that differs between sets."""
+
+
+def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
+    """Render a report in one of the formats of `trubleu.render.tables.render_tables`.
+
+    Parameters
+    ----------
+    report
+        What `judge_sets` returns.
+    format
+        ``text``, ``markdown`` and ``latex`` have the verdict, distances from the best, a row for each set and level,
+        and averages. ``json`` and ``csv`` have flat rows, as `SetsReport.to_dict`.
+    digits
+        Decimals for people.
+    """
+    tables = regret_table(report), *value_tables(report)
+    return render_report(format, digits, row_tables(report), tables, sets_notes(report), [report.verdict])
+
+
+_MEAN_AND_WORST: Final = (Column("mean", kind="number"), Column("worst", kind="number"), Column("where"))
+
+
+def regret_table(report: SetsReport) -> Table:
+    """Return the distance of each metric from the best."""
+    columns = [
+        Column("metric"),
+        *_MEAN_AND_WORST,
+        Column("best", "times best", "count"),
+        Column("not_worse", "not significantly worse", "count"),
+        Column("columns", "of", "count"),
+    ]
+    return table_of(report.regrets, columns, "Distance from the best metric", name="regrets")
+
+
+def value_tables(report: SetsReport) -> Iterator[Table]:
+    """Yield a table with a row per set and level, and one with averages over sets; both have a column per metric."""
+    metrics = [row.metric for row in report.regrets]
+    values = []
+    for row in report.values:
+        key = row.set, row.level, measure_title(row.level, row.measure)
+        values.append((key, row.metric, Estimate(row.value, mark="*" * row.not_worse)))
+    yield metric_table("Agreement with people", ("set", "level", "measure"), values, metrics, "values")
+    averages = [
+        ((row.level, measure_title(row.level, row.measure)), row.metric, Estimate(row.value, row.low, row.high))
+        for row in report.averages
+    ]
+    if averages:
+        yield metric_table("Averages over sets", ("level", "measure"), averages, metrics, "averages")
+
+
+def sets_notes(report: SetsReport) -> Iterator[str]:
+    """Yield notes on the data and methods."""
+    yield from report.notes
+    yield from (described(each) for each in report.reports.values())
+    signatures: dict[tuple[str, str], dict[str, None]] = {}
+    for row in (row for each in report.reports.values() for row in each.signatures):
+        signature, number = _REFERENCES.sub("nrefs:{}", row.signature), _REFERENCES.search(row.signature)
+        signatures.setdefault((row.metric, signature), {}).setdefault(number[1] if number else "")
+    for (metric, signature), numbers in sorted(signatures.items()):
+        ordered = sorted(numbers, key=lambda number: (not number.isdigit(), int(number) if number.isdigit() else 0))
+        yield f"{metric}: {signature.replace('{}', ','.join(ordered))}"
+
+
+def render_sets_page(report: SetsReport, digits: int = 3) -> str:
+    """Render a report as one self-contained HTML page.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    regrets = {
+        each.metric: {
+            f"{row.set}, {row.level}": row.regret
+            for row in report.values
+            if row.metric == each.metric and row.regret is not None
+        }
+        for each in report.regrets
+    }
+    columns = [
+        Column("metric", of=lambda row: f"{report.regrets.index(row) + 1}. {row.metric}"),
+        *_MEAN_AND_WORST,
+        Column("best", kind="number", of=lambda row: f"{row.best} of {row.columns}"),
+        Column("not significantly worse", kind="number", of=lambda row: f"{row.not_worse} of {row.columns}"),
+    ]
+    distances = table_grid(table_of(report.regrets, columns), digits, "distances")
+    strips = [Estimate(row.mean, 0.0, row.worst) for row in report.regrets]
+    means = {row.metric: row.mean for row in report.regrets}
+    return report_page(
+        "sets.html.j2",
+        title="Metrics on many sets",
+        verdicts=[report.verdict],
+        distances=with_strips(distances, strips, at=3, best=[0], zero=True),
+        charts=[regret_chart("Distance from the best", regrets, means)],
+        tables=[table_grid(table, digits, table.title.lower()) for table in value_tables(report)],
+        how=[*sets_notes(report)],
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trubleu.errors import counted
 from trubleu.files import paths
@@ -19,19 +19,15 @@ def index_tables(index: Index, notes: list[str] | None = None) -> list[Table]:
     """Return tables of an index's contents, options and sources."""
     manifest = index.manifest
     columns = [
-        Column("name", "index"),
-        Column("triples", kind="count"),
+        Column("name", "index", of=lambda index: index.place),
+        Column("triples", kind="count", of=len),
         Column("message_words", "words of messages", "count"),
-        Column("mean_message", "mean", "number"),
+        Column("mean_message", "mean", "number", of=lambda index: index.message_words / len(index)),
         Column("response_words", "words of responses", "count"),
-        Column("mean_response", "mean", "number"),
-        Column("shards", kind="count"),
-        Column("bytes", kind="count"),
+        Column("mean_response", "mean", "number", of=lambda index: index.response_words / len(index)),
+        Column("shards", kind="count", of=lambda _: len(manifest.shards)),
+        Column("bytes", kind="count", of=_size),
     ]
-    size = sum(paths.byte_size(paths.joined(index.place, shard.file)) for shard in manifest.shards)
-    words = index.message_words, index.response_words
-    row: list[Any] = [index.place, len(index), words[0], words[0] / len(index), words[1], words[1] / len(index)]
-    row += [len(manifest.shards), size]
     options = [
         ("tokenize", index.tokenize),
         ("case", "ignored" if index.lowercase else "kept"),
@@ -43,10 +39,14 @@ def index_tables(index: Index, notes: list[str] | None = None) -> list[Table]:
     ]
     sources = [(one_line(source.name), source.triples) for source in manifest.sources]
     return [
-        Table("", columns, [row], notes or [], name="index"),
+        table_of([index], columns, "", notes or [], "index"),
         Table("How it was made", [Column("option"), Column("value")], options, name="options"),
         Table("Sources", [Column("name", "file"), Column("triples", kind="count")], sources, name="sources"),
     ]
+
+
+def _size(index: Index) -> int:
+    return sum(paths.byte_size(paths.joined(index.place, shard.file)) for shard in index.manifest.shards)
 
 
 def summary_table(found: Candidates, path: str) -> Table:

@@ -47,22 +47,26 @@ def rendered_page(template: str, style: str, script: str, **values: Any) -> str:
         .get_template(template)
         .render(style=style, script=script, policy=policy, version=__version__, **values)
     )
-    return page
+    # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
+    return page.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def report_page(template: str, *assets: str, **values: Any) -> str:
+    """Return the page of a report, with tables and charts; ``assets`` are its own stylesheets and scripts.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    style = page_style() + series_style() + "".join(map(page_asset, ("report.css", *assets[:-1])))
+    script = "".join(map(page_asset, ("page.js", *assets[-1:])))
+    return rendered_page(template, style, script, **{"about": "", "warnings": (), **values})
 
 
 def page_style() -> str:
     """Return the stylesheet of pages with coloured n-grams."""
     return tokens() + page_asset("page.css")
-
-
-def report_style() -> str:
-    """Return the stylesheet of reports, which adds tables and charts."""
-    return page_style() + series_style() + page_asset("report.css")
-
-
-def page_script() -> str:
-    """Return the script of all pages: highlights the words of an n-gram together, and marks scrollable tables."""
-    return page_asset("page.js")
 
 
 def page_asset(name: str) -> str:
@@ -80,11 +84,6 @@ def content_policy(style: str, script: str) -> str:
     >>> content_policy("", "").split("; ")[0]
     "default-src 'none'"
     """
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(content: str) -> str:
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+    hashes = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
+    style, script = (f"'sha256-{each}'" for each in hashes)
+    return f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"

@@ -31,40 +31,39 @@ def render_reference_check(check: ReferenceCheck, format: str = "text", digits: 
     digits
         Decimals of the mean.
     """
-    tables = [_counts(check)]
-    if check.weights:
-        tables.append(_weights(check, bars=format in ("text", "markdown", "html")))
     for_people = format not in FOR_PROGRAMS
+    tables = [table_of([check], _COUNTS, name="counts")]
+    if check.weights:
+        bars = [_bars(check)] if format in ("text", "markdown", "html") else []
+        tables.append(table_of(check.weights, [*_WEIGHTS, *bars], "Weights", name="weights"))
     tables.append(_findings(check, for_people=for_people))
     if not for_people:
-        tables.append(_examples(check))
+        rows = [(each.name, name) for each in check.findings for name in each.ids]
+        tables.append(Table("Examples", [Column("finding"), Column("id")], rows, name="examples"))
     if check.origins:
-        tables.append(_origins(check))
+        columns = [Column("origin"), Column("references", kind="count")]
+        tables.append(table_of(check.origins, columns, "Origins", name="origins"))
     return render_tables(tables, format, digits)
 
 
-def _counts(check: ReferenceCheck) -> Table:
-    columns = [
-        Column("segments", kind="count"),
-        Column("references", kind="count"),
-        Column("fewest", "fewest per segment", "count"),
-        Column("mean", kind="number"),
-        Column("most", kind="count"),
-    ]
-    return table_of([check], columns, name="counts")
+_COUNTS: Final = (
+    Column("segments", kind="count"),
+    Column("references", kind="count"),
+    Column("fewest", "fewest per segment", "count"),
+    Column("mean", kind="number"),
+    Column("most", kind="count"),
+)
+_WEIGHTS: Final = (
+    Column("low", "from", "signed", 1),
+    Column("high", "to", "signed", 1),
+    Column("references", kind="count"),
+)
 
 
-def _weights(check: ReferenceCheck, *, bars: bool) -> Table:
-    columns = [
-        Column("low", "from", "signed", 1),
-        Column("high", "to", "signed", 1),
-        Column("references", kind="count"),
-    ]
-    if bars:
-        most = max(max(each.references for each in check.weights), 1)
-        # Rounded up, so any non-zero count is visible.
-        columns.append(Column("bar", " ", of=lambda each: "█" * -(-each.references * _BAR // most)))
-    return table_of(check.weights, columns, "Weights", name="weights")
+def _bars(check: ReferenceCheck) -> Column:
+    most = max(max(each.references for each in check.weights), 1)
+    # Rounded up, so any non-zero count is visible.
+    return Column("bar", " ", of=lambda each: "█" * -(-each.references * _BAR // most))
 
 
 def _findings(check: ReferenceCheck, *, for_people: bool) -> Table:
@@ -80,12 +79,3 @@ def _findings(check: ReferenceCheck, *, for_people: bool) -> Table:
         if each.ids:
             notes.append(f"{_TITLES[each.name]}: {', '.join(each.ids)}{more}")
     return table_of(check.findings, columns, "Findings", notes, name="findings")
-
-
-def _examples(check: ReferenceCheck) -> Table:
-    rows = [(each.name, name) for each in check.findings for name in each.ids]
-    return Table("Examples", [Column("finding"), Column("id")], rows, name="examples")
-
-
-def _origins(check: ReferenceCheck) -> Table:
-    return table_of(check.origins, [Column("origin"), Column("references", kind="count")], "Origins", name="origins")

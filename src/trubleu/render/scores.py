@@ -5,22 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted, some
-from trubleu.render.tables import (
-    FOR_PROGRAMS,
-    Bounds,
-    Column,
-    Estimate,
-    Table,
-    record_table,
-    render_tables,
-    starred,
-    stars,
-    table_of,
-)
+from trubleu.render.tables import Bounds, Column, Estimate, Table, record_table, render_report, starred, stars, table_of
 from trubleu.scoring.systems import LeftOutRow, ScoreRow, SegmentRow, TestRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from trubleu.render.tables import Cell
     from trubleu.scoring.systems import ScoreReport
@@ -47,31 +36,27 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
     >>> print(render_scores(report, "csv").splitlines()[1].partition("|")[0])
     A,bleu-1,100.0,,,bleu-1
     """
-    if format in FOR_PROGRAMS:
-        return render_tables(record_tables(report, flat=format == "csv"), format, digits)
-    return render_tables(score_tables(report), format, digits, notes=tuple(score_notes(report, parts=format == "text")))
+    records = record_tables(report, flat=format == "csv")
+    return render_report(format, digits, records, score_tables(report), score_notes(report, parts=format == "text"))
 
 
-def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
-    """Return ``scores``, and ``tests``, ``segments``, ``left_out`` and ``notes`` if any; ``flat`` omits parts."""
-    rare = () if report.of_raters else ("ratings_share",)
-    tables = [record_table("scores", ScoreRow, report.scores, without=(*rare, *(("parts",) if flat else ())))]
-    if report.tests:
-        tables.append(record_table("tests", TestRow, report.tests))
-    if report.segments:
-        tables.append(record_table("segments", SegmentRow, report.segments))
-    if report.left_out:
-        tables.append(record_table("left_out", LeftOutRow, report.left_out))
+def record_tables(report: ScoreReport, *, flat: bool = False) -> Iterator[Table]:
+    """Yield ``scores``, and ``tests``, ``segments``, ``left_out`` and ``notes`` if any; ``flat`` omits parts."""
+    without = ["parts"] * flat + ["ratings_share"] * (not report.of_raters)
+    kinds = {"scores": ScoreRow, "tests": TestRow, "segments": SegmentRow, "left_out": LeftOutRow}
+    for name, kind in kinds.items():
+        rows = getattr(report, name)
+        if rows or name == "scores":
+            yield record_table(name, kind, rows, without=without)
     if report.notes:
-        tables.append(Table("", [Column("note")], [(note,) for note in report.notes], name="notes"))
-    return tables
+        yield Table("", [Column("note")], [(note,) for note in report.notes], name="notes")
 
 
 def score_tables(report: ScoreReport) -> list[Table]:
     """Return tables for people: systems by metrics, and tests and segments if there are any."""
     tables = [_scores(report)]
     if report.tests:
-        tables.append(_tests(report.tests))
+        tables.append(table_of(report.tests, _TEST, name="tests"))
     if report.segments:
         tables.append(_segments(report))
     return tables
@@ -157,27 +142,24 @@ def _scores(report: ScoreReport) -> Table:
         (row.system, row.metric): Estimate(row.score, row.low, row.high, marks.get((row.system, row.metric), ""))
         for row in report.scores
     }
-    lower = report.lower_is_better
-    columns = [Column(name, f"{name} ↓" if name in lower else name, "number") for name in report.metrics]
-    rows: list[list[Cell]] = []
+    columns = [Column(name, f"{name} ↓" * (name in report.lower_is_better), "number") for name in report.metrics]
+    rows: list[tuple[Cell, ...]] = []
     for system in report.systems:
         name = f"{system} (baseline)" if system == report.baseline else system
-        rows.append([name, *(cells[system, metric] for metric in report.metrics)])
+        rows.append((name, *(cells[system, metric] for metric in report.metrics)))
     return Table("", [Column("system"), *columns], rows, name="scores")
 
 
-def _tests(tests: Sequence[TestRow]) -> Table:
-    columns = [
-        Column("metric"),
-        Column("a"),
-        Column("b"),
-        Column("difference", "a − b", "signed"),
-        Column("interval", kind="signed", of=lambda test: Bounds(test.low, test.high)),
-        Column("effect", kind="signed", digits=2),
-        Column("p", kind="p"),
-        Column("p_holm", "p (Holm)", "p", of=lambda test: starred(test.p_holm)),
-    ]
-    return table_of(tests, columns, name="tests")
+_TEST: Final = (
+    Column("metric"),
+    Column("a"),
+    Column("b"),
+    Column("difference", "a − b", "signed"),
+    Column("interval", kind="signed", of=lambda test: Bounds(test.low, test.high)),
+    Column("effect", kind="signed", digits=2),
+    Column("p", kind="p"),
+    Column("p_holm", "p (Holm)", "p", of=lambda test: starred(test.p_holm)),
+)
 
 
 def _segments(report: ScoreReport) -> Table:

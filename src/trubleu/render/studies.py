@@ -6,21 +6,17 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import counted
-from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables
+from trubleu.render.tables import Cell, Column, Table, record_table, render_report
 from trubleu.simulate.studies import LEVEL, PowerRow, PowerStudy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from trubleu.simulate.world import WrittenWorld
 
 ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."
 
-HOW: Final = [
-    Column("metric"),
-    Column("references", kind="count"),
-    Column("raters", kind="count"),
-]
+HOW: Final = [Column("metric"), Column("references", kind="count"), Column("raters", kind="count")]
 
 
 def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> str:  # noqa: A002
@@ -36,8 +32,6 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
     digits
         Decimals for people.
     """
-    if format in FOR_PROGRAMS:
-        return render_tables([record_table("power", PowerRow, study.rows)], format)
     sizes = list(dict.fromkeys(row.segments for row in study.rows))
     shares = {
         "found": f"Studies that find the better system, %, by segments (p < {LEVEL:g})",
@@ -69,23 +63,14 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
         "No difference: for each segment a coin decided which output belonged to which system.",
     ]
     wrong = [row for row in study.rows if row.difference < 0]
-    misled = dict.fromkeys(f"{row.metric} with {scored_with(row.references, row.raters)}" for row in wrong)
-    if misled:
-        notes.append(
-            "Wrong however large the test set from this pool, on the whole of which the worse system scores higher: "
-            + ", ".join(misled)
-        )
-    return render_tables(tables, format, digits, notes=[*notes, *_left_out(study.rows)])
-
-
-def _left_out(rows: Sequence[PowerRow]) -> list[str]:
-    shares = {(row.references, row.raters): row.left_out for row in rows if row.left_out > 0}
-    if not shares:
-        return []
-    listed = ", ".join(
-        f"{100 * share:.1f} % ({references} × {raters})" for (references, raters), share in shares.items()
-    )
-    return [f"Left out of weighted metrics, without a reference of positive weight (references × raters): {listed}."]
+    if misled := dict.fromkeys(f"{row.metric} with {scored_with(row.references, row.raters)}" for row in wrong):
+        about = "Wrong however large the test set from this pool, on the whole of which the worse system scores higher"
+        notes.append(f"{about}: {', '.join(misled)}")
+    if left_out := {(row.references, row.raters): row.left_out for row in study.rows if row.left_out > 0}:
+        left = (f"{100 * share:.1f} % ({references} × {raters})" for (references, raters), share in left_out.items())
+        about = "Left out of weighted metrics, without a reference of positive weight (references × raters)"
+        notes.append(f"{about}: {', '.join(left)}.")
+    return render_report(format, digits, [record_table("power", PowerRow, study.rows)], tables, notes)
 
 
 def scored_with(references: int, raters: int | None) -> str:

@@ -16,6 +16,7 @@ beside their number, stars and notes. Those for programs (`csv`, `json`) have th
 numbers, one value per field, and no notes: anything a program needs has to be a column.
 """
 
+# ruff: noqa: A002 - the option is called format everywhere
 from __future__ import annotations
 
 import math
@@ -77,8 +78,17 @@ class Estimate(NamedTuple):
     mark: str = ""
 
 
-Cell: TypeAlias = str | int | float | Estimate | Bounds | None
+Value: TypeAlias = str | int | float | None
+
+Cell: TypeAlias = Value | Estimate | Bounds
 """The value of a cell. None and non-finite numbers are missing values."""
+
+
+def parts_of(cell: Cell) -> tuple[Value, float | None, float | None]:
+    """Return the value of a cell and the ends of its interval, None for what it does not have."""
+    if isinstance(cell, Bounds):
+        return None, cell.low, cell.high
+    return (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else (cell, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,18 +226,23 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Se
     return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
 
 
+def row_tables(report: RowsReport) -> Iterator[Table]:
+    """Yield the flat rows of a report for programs."""
+    for name, rows in report.parts().items():
+        yield record_table(name, report.kinds[name], rows)
+
+
 def render_report(
-    report: RowsReport,
-    format: str,  # noqa: A002
+    format: str,
     digits: int,
-    verdicts: Iterable[str],
+    records: Iterable[Table],
     tables: Iterable[Table],
-    notes: Iterable[str],
+    notes: Iterable[str] = (),
+    verdicts: Iterable[str] = (),
 ) -> str:
-    """Render a report: for programs its flat rows, for people the verdict, tables and notes."""
+    """Render a report: for programs its records, for people the verdict, tables and notes."""
     if format in FOR_PROGRAMS:
-        flat = [record_table(name, report.kinds[name], rows) for name, rows in report.parts().items()]
-        return render_tables(flat, format)
+        return render_tables([*records], format)
     return with_verdict([*verdicts], format) + render_tables([*tables], format, digits, notes=[*notes])
 
 
@@ -239,13 +254,7 @@ class Shown(NamedTuple):
     mark: str = ""
 
 
-def render_tables(
-    tables: Sequence[Table],
-    format: str = "text",  # noqa: A002
-    digits: int = 2,
-    *,
-    notes: Sequence[str] = (),
-) -> str:
+def render_tables(tables: Sequence[Table], format: str = "text", digits: int = 2, *, notes: Sequence[str] = ()) -> str:
     r"""Render tables in one of the formats, ending with a newline.
 
     Parameters
@@ -293,16 +302,13 @@ def shown(cell: Cell, column: Column, digits: int) -> Shown:
     >>> shown(None, Column("x"), 2).text, shown(1234, Column("n", kind="count"), 2).text
     ('–', '1,234')
     """
-    if isinstance(cell, Bounds):
-        return Shown("", (_plain(cell.low, column, digits), _plain(cell.high, column, digits)))
-    if isinstance(cell, Estimate):
-        ends = None if cell.low is None or cell.high is None else (cell.low, cell.high)
-        interval = None if ends is None else (_plain(ends[0], column, digits), _plain(ends[1], column, digits))
-        return Shown(_plain(cell.value, column, digits), interval, cell.mark)
-    return Shown(_plain(cell, column, digits))
+    value, low, high = parts_of(cell)
+    ends = None if low is None or high is None else (_plain(low, column, digits), _plain(high, column, digits))
+    text = "" if isinstance(cell, Bounds) else _plain(value, column, digits)
+    return Shown(text, ends, cell.mark if isinstance(cell, Estimate) else "")
 
 
-def _plain(value: str | int | float | None, column: Column, digits: int) -> str:
+def _plain(value: Value, column: Column, digits: int) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -345,7 +351,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else _CONTROLS.sub(" ", text)
 
 
-def cut(text: str, most: int) -> str:
+def truncated(text: str, most: int) -> str:
     """Return a text, truncated if it is wider than so many terminal columns."""
     if width(text) <= most:
         return text
@@ -373,7 +379,7 @@ def width(text: str) -> int:
     )
 
 
-def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
+def with_verdict(sentences: Sequence[str], format: str) -> str:
     """Format the verdict above the tables of a format.
 
     Examples
@@ -381,7 +387,7 @@ def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
     >>> with_verdict(["A is best.", "B follows."], "latex")
     '% A is best.\\n% B follows.\\n'
     """
-    if format == "latex":
+    if format == "latex" or not sentences:
         return "".join(f"% {sentence}\n" for sentence in sentences)
     if format == "html":
         return "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)

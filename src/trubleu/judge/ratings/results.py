@@ -391,7 +391,7 @@ class SetsReport(RowsReport):
         return tuple(each.setting for each in self.reports.values())
 
     def _repr_html_(self) -> str:
-        from trubleu.render.judge_sets import render_sets
+        from trubleu.render.judge_ratings import render_sets
 
         return render_sets(self, "html")
 
