@@ -30,8 +30,8 @@ from trubleu.data.references import References
 from trubleu.errors import DataError, UsageError, shown, some
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
-from trubleu.files.lines import LinePieces, in_batches, line_blocks, open_bytes
-from trubleu.files.parquet import PARQUET_MAGIC, open_parquet
+from trubleu.files.lines import PARQUET_MAGIC, LinePieces, in_batches, line_blocks, open_bytes
+from trubleu.files.parquet import open_parquet
 from trubleu.files.paths import format_of, is_standard, name_of, reading
 from trubleu.files.ranges import FileIndex, SourceFile, Span, mapped_here, surveyed
 from trubleu.files.tables import is_table_name

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.reference_files import id_field
-from trubleu.data.triples import BATCH, Triple
+from trubleu.data.triples import Triple
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 from trubleu.files.jsonl import kind_of, parse_object
-from trubleu.files.lines import LineReader, check_once, opened, total_size
+from trubleu.files.lines import check_once, total_size
 from trubleu.files.paths import check_standard_input_once, format_of, is_standard, labels, name_of
+from trubleu.files.ranges import SourceFile, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -158,32 +160,27 @@ class DialogueFiles:
     def _dialogues(self, progress: Progress | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         """Yield the place, the id and the turns of every conversation that can be used."""
         for path, label in zip(self.files, labels(self.files), strict=True):
-            name = name_of(path)
-            reached = number = 0
-            with opened(path) as (stream, raw):
-                reader = LineReader(stream, name, lenient=self._skip_bad)
-                first = reader.first()
-                is_json = format_of(name) == "jsonl" or first.lstrip().startswith("{")
-                for lines in reader.batches(BATCH, 0):
-                    for line in lines:
-                        number += 1
-                        if line is None or (line and not line.isspace()):
-                            self.dialogues += 1
-                            place = f"{name}:{number}"
-                            try:
-                                given, turns = self._dialogue(line, place, is_json)
-                                if given:
-                                    self._check_new(given, place)
-                            except DataError:
-                                if not self._skip_bad:
-                                    raise
-                                self.bad += 1
-                            else:
-                                yield place, given or f"{label}:{number}", turns
-                    if progress is not None:
-                        at = reader.taken if raw is None else raw.tell()
-                        progress(at - reached)
-                        reached = at
+            name, number = name_of(path), 0
+            source = Span(SourceFile(path, name, packed=True))  # read from its start, whatever it is
+            is_json: bool | None = True if format_of(name) == "jsonl" else None
+            for line in chain.from_iterable(source.lines(lenient=self._skip_bad, progress=progress)):
+                number += 1
+                if is_json is None:
+                    is_json = (line or "").lstrip().startswith("{")
+                if line is not None and (not line or line.isspace()):
+                    continue
+                self.dialogues += 1
+                place = f"{name}:{number}"
+                try:
+                    given, turns = self._dialogue(line, place, is_json)
+                    if given:
+                        self._check_new(given, place)
+                except DataError:
+                    if not self._skip_bad:
+                        raise
+                    self.bad += 1
+                else:
+                    yield place, given or f"{label}:{number}", turns
 
     def _check_new(self, identity: str, place: str) -> None:
         if identity not in self._seen:

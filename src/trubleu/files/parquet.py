@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, shown
+from trubleu.files.lines import PARQUET_MAGIC
 from trubleu.files.paths import format_of, local_copy, reading
 from trubleu.files.tables import FRAME, Table, check_titles
 from trubleu.files.writer import atomic_writer
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pl.DataFrame | pd.DataFrame
 
-PARQUET_MAGIC = b"PAR1"
 _CHECKSUM = b"trubleu:sha256:"
 _TAIL = 8  # bytes after the footer: its size and the magic bytes
 _BLOCK = 1 << 20  # bytes per read
