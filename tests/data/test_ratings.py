@@ -239,7 +239,7 @@ def test_a_row_that_lacks_something() -> None:
     wrong: Any = [("1", "A", "r", 4)]
     with pytest.raises(DataError, match=r"^ratings: row 1: a rating must be a mapping with the fields item, system, "):
         Ratings.from_rows(wrong)
-    with pytest.raises(DataError, match=r"^ratings: row 1: the field rater is missing; a rating has item, system, "):
+    with pytest.raises(DataError, match=r"^ratings: the column rater must be there; columns found: item, system"):
         Ratings.from_rows([{"item": "1", "system": "A", "score": 4}])
     with pytest.raises(
         DataError, match=r"columns differ in length \(1 of item, 1 of system, 0 of rater, 1 of score\);"
@@ -341,7 +341,7 @@ def test_frame_error(tmp_path: Path, change: dict[str, Any], message: str) -> No
 
 def test_columns_that_are_missing() -> None:
     frame = pd.DataFrame({"item": ["1"], "Rater": ["r"], "score": [4]})
-    message = r"^frame: the columns system, rater must be there; columns found: item, Rater, score$"
+    message = r"^frame: the column system must be there; columns found: item, Rater, score; say which it is"
     with pytest.raises(DataError, match=message):
         Ratings.from_frame(frame)
 

@@ -7,7 +7,7 @@ import json
 import warnings
 from bisect import bisect
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,11 +17,11 @@ from trubleu.data.titles import OUTPUT_TITLES, REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, counted, nearest, shown, some
 from trubleu.files.compression import without_suffix
 from trubleu.files.delimited import finite
-from trubleu.files.jsonl import is_json_name, kind_of, parse_objects
-from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.parquet import is_parquet, read_parquet, table_of
+from trubleu.files.formats import open_rows
+from trubleu.files.jsonl import kind_of
+from trubleu.files.parquet import table_of
 from trubleu.files.paths import STDIN, base_name, check_standard_input_once, is_remote, is_standard, name_of
-from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, table_rows, tell_fields
+from trubleu.files.tables import check_no_table, find_fields, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -178,12 +178,7 @@ def _read_all(
     check_standard_input_once(["-"] * (STDIN in references.source.split(", ")) + list(systems.values()))
     found: dict[str, Outputs] = {}
     for name, path in systems.items():
-        tabular = is_table_name(name_of(path))
-        texts = (
-            _read_systems(path, references, columns, partial=partial)
-            if tabular
-            else {None: _read(path, references, partial=partial)}
-        )
+        texts = _read(path, references, columns, partial=partial)
         for own, outputs in texts.items():
             if (called := name if own is None else own) in found:
                 raise DataError(f"two systems are named {called}; name them with NAME=PATH, or in the table")
@@ -191,19 +186,34 @@ def _read_all(
     return list(found.values())
 
 
-def _read_systems(
+def _read(
     path: str, references: References, columns: Mapping[str, str] | None, *, partial: bool
 ) -> dict[str | None, list[str]]:
-    """Read a table of the outputs of one system, whose name is then None, or of several."""
+    """Read the outputs of one system, whose name is then None, or of the several systems of a table."""
     name = name_of(path)
-    with open_bytes(path) as stream:
-        table = read_table(table_rows(stream, name), name)
+    with open_rows(path, _WANTED, is_output_record) as (form, content):
+        if form == "table":
+            return _of_table(content, references, columns, partial=partial)
+        if form == "parquet":
+            return {None: _from_table(content, references, partial=partial)}
+        if form == "jsonl":
+            return {None: _joined(content, name, references, partial=partial)}
+        texts = list(content)
+    known = {*OUTPUT_TITLES, *chain.from_iterable(OUTPUT_TITLES.values()), "reference", "message", "context", "score"}
+    check_no_table(name, texts, known)
+    _check_count(len(texts), "line", name, references)
+    return {None: texts}
+
+
+def _of_table(
+    table: Table, references: References, columns: Mapping[str, str] | None, *, partial: bool
+) -> dict[str | None, list[str]]:
     # Several files share these titles, and need not all have them.
     given = {
         field: title for field, title in (columns or {}).items() if title in table.names and field in OUTPUT_TITLES
     }
     found = table.find(OUTPUT_TITLES, given)
-    tell_fields(found, name)
+    tell_fields(found, table.source)
     fields = {field: table.columns[title] for field, (title,) in found.items()}
     owners = fields.pop("system", [None] * table.height)
     plain = replace(table, columns=fields)
@@ -211,7 +221,7 @@ def _read_systems(
         owner: _from_table(
             plain.take([each == owner for each in owners]),
             references,
-            whose=name if owner is None else f"{name}, system {owner},",
+            whose=table.source if owner is None else f"{table.source}, system {owner},",
             partial=partial,
         )
         for owner in dict.fromkeys(owners)
@@ -241,23 +251,6 @@ def name_systems(arguments: Sequence[str]) -> dict[str, str]:
             )
         systems[name] = path
     return systems
-
-
-def _read(path: str, references: References, *, partial: bool = False) -> list[str]:
-    name = name_of(path)
-    with open_bytes(path) as stream:
-        if is_parquet(stream, name):
-            return _from_table(read_parquet(stream, name, _WANTED), references, partial=partial)
-        lines = chain.from_iterable(split_lines(stream, name))
-        first = list(islice(lines, 1))
-        lines = chain(first, lines)
-        if is_json_name(name) or (first and is_output_record(first[0])):
-            return _joined(parse_objects(lines, name), name, references, partial=partial)
-        texts = list(lines)
-    known = {*OUTPUT_TITLES, *chain.from_iterable(OUTPUT_TITLES.values()), "reference", "message", "context", "score"}
-    check_no_table(name, texts, known)
-    _check_count(len(texts), "line", name, references)
-    return texts
 
 
 def is_output_record(line: str) -> bool:
@@ -517,28 +510,20 @@ def read_segment_values(path: PathLike, field: str, references: References) -> l
 
 def _rows(path: PathLike, name: str, field: str) -> tuple[list[tuple[str, str | None, Any]], list[str]]:
     """Return the places, ids and values of all rows, and the names of all columns."""
-    with open_bytes(path) as stream:
-        if is_table_name(name):
-            table = read_table(table_rows(stream, name), name)
-            found = find_fields(table.names, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
-            title = found["id"][0] if "id" in found else None
-            rows = [(place, row[title] if title else None, row.get(field, "")) for place, row in table.rows()]
-            return rows, [*table.names]
-        if is_parquet(stream, name):
-            table = read_parquet(stream, name, {"id", field})
-            return [(place, id_field(row, place), row.get(field)) for place, row in table.rows()], [*table.names]
-        lines = chain.from_iterable(split_lines(stream, name))
-        first = next(lines, "")
-        if not is_json_name(name) and not first.lstrip().startswith("{"):
+    with open_rows(path, {"id", field}, lambda first: first.lstrip().startswith("{")) as (form, content):
+        if form == "text":
             raise DataError(
                 f"{name} has no column {shown(field)}, as it holds one text per line; "
                 f"name a table or JSON lines that has it: --by {field}=FILE"
             )
-        rows, known = [], dict[str, None]()
-        for place, record in parse_objects(chain([first], lines), name):
-            rows.append((place, id_field(record, place), record.get(field)))
-            known.update(dict.fromkeys(record))
-        return rows, [*known]
+        if form == "table":
+            found = find_fields(content.names, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
+            title = found["id"][0] if "id" in found else None
+            rows = [(place, row[title] if title else None, row.get(field, "")) for place, row in content.rows()]
+            return rows, [*content.names]
+        records = list(content.rows() if form == "parquet" else content)
+        known = content.names if form == "parquet" else dict.fromkeys(chain.from_iterable(row for _, row in records))
+        return [(place, id_field(row, place), row.get(field)) for place, row in records], [*known]
 
 
 def _numbers(values: Sequence[Any]) -> list[Value]:

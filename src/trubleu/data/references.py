@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import repeat
 from operator import index as as_index
@@ -22,6 +21,7 @@ from trubleu.data.reference_files import (
     checked_offsets,
     checked_weights,
     exact_texts,
+    nullable,
     read_any,
     read_parallel,
     segments_from_table,
@@ -468,7 +468,7 @@ class References:
         held = self._held
         span = slice(int(held.offsets[index]), int(held.offsets[index + 1]))
         weights, errors = (
-            repeat(None) if numbers is None else [None if each != each else each for each in numbers[span].tolist()]
+            repeat(None) if numbers is None else nullable(numbers[span])
             for numbers in (held.weights, held.weight_errors)
         )
         origins = repeat(None) if held.origins is None else held.origins[span]
@@ -596,11 +596,11 @@ class References:
         for index in kernels.repeating_segments(self._held.texts, self._held.offsets).tolist():
             start, end = self._held.offsets[index], self._held.offsets[index + 1]
             texts = self._held.texts[start:end]
-            numbers = [math.nan] * len(texts) if self._held.weights is None else self._held.weights[start:end].tolist()
+            # None, as NaN differs from itself while two references that are both unrated do not differ.
+            numbers = [None] * len(texts) if self._held.weights is None else nullable(self._held.weights[start:end])
             weights: dict[str, list[float | None]] = {}
             for text, weight in zip(texts, numbers, strict=True):
-                # None, as NaN differs from itself while two references that are both unrated do not differ.
-                weights.setdefault(text, []).append(None if weight != weight else weight)
+                weights.setdefault(text, []).append(weight)
             for text, group in weights.items():
                 if len(group) > 1:
                     yield index, text, tuple(group)

@@ -7,10 +7,10 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, TextIO
 
-from trubleu.errors import DataError, counted, shown
+from trubleu.errors import DataError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
@@ -136,22 +136,3 @@ def finite(text: str) -> float | None:
     if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
         return number
     return None
-
-
-def finite_numbers(texts: Sequence[str], what: str, place: Callable[[int], str]) -> list[float]:
-    """Parse finite numbers; raise an error for the first text that is none.
-
-    Parameters
-    ----------
-    texts
-        One for each row.
-    what
-        What messages call the number.
-    place
-        Names a row in messages.
-    """
-    found = [finite(text) for text in texts]
-    if None in found:
-        row = found.index(None)
-        raise DataError(f"{place(row)}: {what} must be a finite number, not {shown(texts[row])}")
-    return found  # type: ignore[return-value]
