@@ -188,7 +188,7 @@ def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "lines", "message"),
     [
-        ("c.jsonl", [GOOD, '{"message": "a"}\n'], "c.jsonl:2: the field response is missing; a triple has a message"),
+        ("c.jsonl", [GOOD, '{"message": "a"}\n'], "c.jsonl:2: the field response is missing; add a string"),
         ("c.jsonl", ['{"message": null, "response": "b"}'], "c.jsonl:1: message must be a string, not null"),
         ("c.jsonl", ['{"message": "a", "response": "b", "id": []}'], "c.jsonl:1: id must be a string, not an array"),
         (

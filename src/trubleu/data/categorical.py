@@ -56,10 +56,6 @@ class Labels(Sequence[str]):
         """Return the column of some rows."""
         return Labels.of_codes(self.names, self.codes[rows])
 
-    def code(self, name: str) -> int:
-        """Return the place of a name, or -1 if no row has it."""
-        return self.names.index(name) if name in self.names else -1
-
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload

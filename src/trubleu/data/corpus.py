@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from trubleu.data.outputs import is_output_record
+from trubleu.data.outputs import is_output_record, output_id
 from trubleu.data.reference_files import (
     WANTED,
     SegmentCollector,
     check_length,
-    id_field,
     is_references_record,
     parallel_columns,
     text_field,
@@ -30,7 +29,7 @@ from trubleu.data.references import References
 from trubleu.errors import DataError, UsageError, shown, some
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
-from trubleu.files.lines import PARQUET_MAGIC, LinePieces, in_batches, line_blocks, open_bytes
+from trubleu.files.lines import PARQUET_MAGIC, in_batches, line_blocks, open_bytes
 from trubleu.files.parquet import open_parquet
 from trubleu.files.paths import format_of, is_standard, name_of, reading
 from trubleu.files.ranges import FileIndex, SourceFile, Span, mapped_here, surveyed
@@ -55,7 +54,6 @@ OUTPUT_FIELDS: Final = ("id", "text")
 """The fields read from records of references, and from those of outputs."""
 
 _HEAD: Final = 64
-_BLOCK: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +93,7 @@ class ColumnFile(SourceFile):
                 return "jsonl", None
             if not head:
                 return None, None
-            pieces, block = LinePieces(self.name), head
-            while b"\n" not in block:
-                pieces.add(block, 0)
-                if not (block := stream.read(_BLOCK)):
-                    break
-        # Only the first line: the reader of the other lines reports wrong bytes there.
-        first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
+        first = self.first_line(lenient=True)  # the reader of the lines reports wrong bytes
         is_record = is_references_record if self.role == "references" else is_output_record
         return "jsonl" if is_record(first) else "text", None
 
@@ -174,10 +166,7 @@ def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form
     for row, identity in zip(rows, ids, strict=True):
         if form == "parquet" and "id" not in row.record:
             break
-        found = id_field(row.record, row.place)
-        if found is None:
-            raise DataError(f"{row.place}: the field id is missing; outputs are joined with references by id")
-        if found != identity:
+        if (found := output_id(row.record, row.place)) != identity:
             raise UsageError(
                 f"{row.place} has the id {shown(found)} where {source} has {shown(identity)}: files that are cut into "
                 "ranges must have their records in the same order; sort both, or give whole files without --engine, "

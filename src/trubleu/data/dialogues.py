@@ -12,7 +12,7 @@ from trubleu.data.triples import Triple
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 from trubleu.files.jsonl import kind_of, parse_object
 from trubleu.files.lines import check_once, total_size
-from trubleu.files.paths import check_standard_input_once, format_of, is_standard, labels, name_of
+from trubleu.files.paths import check_standard_input_once, format_of, labels, name_of
 from trubleu.files.ranges import SourceFile, Span
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class DialogueFiles:
     Notes
     -----
     A file is JSON lines if its name or the first line says so, and text otherwise. White space around a turn is no part
-    of it. Of what has been read, only the ids that conversations have in their files are kept in memory, since none may
-    come again.
+    of it. Of what has been read, only the ids that conversations have in their files are kept in memory, with their
+    places, since none may come again.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class DialogueFiles:
         self._separator = separator
         self._turns = turns
         self._skip_bad = skip_bad
-        self._seen: set[str] = set()
+        self._seen: dict[str, str] = {}
         self._unseparated = False
 
     def triples(self, *, context: int = 1, progress: Progress | None = None) -> Iterator[Triple]:
@@ -121,10 +121,9 @@ class DialogueFiles:
         if context < 0:
             raise UsageError(f"a context of {counted(context, 'turn')} is too short; give 0 or more")
         self.dialogues = self.bad = self.short = 0
-        self._seen = set()
         self._unseparated = True
         first = 2 if context else 1
-        for _, identity, turns in self._dialogues(progress):
+        for identity, turns in self._dialogues(progress):
             self.short += len(turns) <= first
             for place in range(first, len(turns)):
                 yield Triple(
@@ -157,8 +156,9 @@ class DialogueFiles:
             )
         return f"{said}; give longer ones" + (", or ask for no context (--context 0)" if least > 2 else "")
 
-    def _dialogues(self, progress: Progress | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-        """Yield the place, the id and the turns of every conversation that can be used."""
+    def _dialogues(self, progress: Progress | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the id and the turns of every conversation that can be used."""
+        self._seen.clear()
         for path, label in zip(self.files, labels(self.files), strict=True):
             name, number = name_of(path), 0
             source = Span(SourceFile(path, name, packed=True))  # read from its start, whatever it is
@@ -173,25 +173,19 @@ class DialogueFiles:
                 place = f"{name}:{number}"
                 try:
                     given, turns = self._dialogue(line, place, is_json)
-                    if given:
-                        self._check_new(given, place)
+                    self._check_new(given, place)
                 except DataError:
                     if not self._skip_bad:
                         raise
                     self.bad += 1
                 else:
-                    yield place, given or f"{label}:{number}", turns
+                    yield given or f"{label}:{number}", turns
 
-    def _check_new(self, identity: str, place: str) -> None:
-        if identity not in self._seen:
-            self._seen.add(identity)
-            return
-        where = ""
-        # Where it was is found by reading again, which is too slow for every one that is skipped.
-        if not self._skip_bad and not any(map(is_standard, self.files)):
-            again = DialogueFiles(self.files, separator=self._separator, turns=self._turns)
-            where = " at " + next(found for found, name, _ in again._dialogues(None) if name == identity)
-        raise DataError(f"{place}: the id {shown(identity)} is already used{where}; every dialogue needs its own")
+    def _check_new(self, identity: str | None, place: str) -> None:
+        if identity and (first := self._seen.setdefault(identity, place)) is not place:
+            raise DataError(
+                f"{place}: the id {shown(identity)} is already used at {first}; every dialogue needs its own"
+            )
 
     def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str | None, tuple[str, ...]]:
         identity = None

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from trubleu.data.categorical import Labels, check_names
-from trubleu.data.reference_files import check_storable
 from trubleu.errors import DataError, counted, nearest, shown
-from trubleu.files.delimited import check_width, delimited_rows, finite, table_writer
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
-from trubleu.files.paths import format_of, is_standard, name_of
-from trubleu.files.tables import check_lengths, find_required
-from trubleu.files.writer import atomic_writer
+from trubleu.files.paths import format_of, name_of
+from trubleu.files.tables import check_lengths, check_width, delimited_rows, find_required, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -113,42 +110,6 @@ def _gathered(rows: Iterator[Row], name: str) -> dict[str, Any]:
         raise DataError(f"{name} has no scores; a file of scores has {_LINE} per line")
     found = dict(zip(LABELS, map(Labels, columns), strict=True))
     return {**found, "score": scores, "source": name, "place": places.__getitem__}
-
-
-def write_scores(path: PathLike, labels: Mapping[str, Labels], score: NDArray[np.float64]) -> None:
-    """Write checked columns in the format that the path asks for (see `SegmentScores.write`)."""
-    form = None if is_standard(path) else format_of(name_of(path))
-    if form not in (None, "csv", "tsv"):
-        raise DataError(f"{name_of(path)}: scores are written as text; let the name end in .score, .csv or .tsv")
-    if form is None:
-        _check_plain(labels)
-    else:
-        labels = {label: column for label, column in labels.items() if label not in OPTIONAL or any(column.names)}
-    for label, column in labels.items():
-        check_storable(column.names, label)
-    rows = zip(*labels.values(), map(float, score), strict=True)
-    with atomic_writer(path) as stream:
-        if form is None:
-            stream.writelines("\t".join((*names, repr(number))) + "\n" for *names, number in rows)
-        else:
-            writer = table_writer(stream, form, (name for column in labels.values() for name in column.names))
-            writer.writerow((*labels, "score"))
-            writer.writerows(rows)
-
-
-def _check_plain(labels: Mapping[str, Labels]) -> None:
-    for label, column in labels.items():
-        for name in column.names:
-            if not name:
-                raise DataError(
-                    f"a .score file names the {label} of every score, but it is not known here; "
-                    f"give it ({label}=...) or write a .csv file"
-                )
-            if "\t" in name or "\n" in name or name.startswith("\ufeff"):
-                raise DataError(
-                    f"the {label} {shown(name)} holds a tab, a line feed or a byte order mark, which a .score file "
-                    "cannot hold; write a .csv file"
-                )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -306,18 +267,6 @@ class SegmentScores:
         columns |= {"score": self.score[keep], "source": self.source}
         return SegmentScores(**columns)
 
-    def write(self, path: PathLike) -> None:
-        """Write a file that `read` reads back to the same scores; it appears whole or not at all.
-
-        Parameters
-        ----------
-        path
-            The name tells the format: ``.csv`` or ``.tsv``; any other name, and ``-`` for standard output,
-            gets the columns of WMT, for which the language pair and the test set must be known. ``.gz`` or ``.zst`` at
-            the end compresses it.
-        """
-        write_scores(path, {label: self._column(label) for label in LABELS}, self.score)
-
     def _column(self, label: str) -> Labels:
         column: Labels = getattr(self, label)
         return column
@@ -328,7 +277,7 @@ class SegmentScores:
             what = label.replace("_", " ")
             hint = nearest(name, column.names) if any(column.names) else f"no score has a {what}"
             raise DataError(f"{self.source} has no scores of the {what} {shown(name)}; {hint}")
-        rows: NDArray[np.bool_] = column.codes == column.code(name)
+        rows: NDArray[np.bool_] = column.codes == column.names.index(name)
         return rows
 
     def _names_of(self, label: str, metric: str | None) -> tuple[str, ...]:

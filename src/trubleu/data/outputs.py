@@ -16,15 +16,14 @@ from trubleu.data.reference_files import id_field, text_field
 from trubleu.data.titles import OUTPUT_TITLES, REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, counted, nearest, shown, some
 from trubleu.files.compression import without_suffix
-from trubleu.files.delimited import finite
 from trubleu.files.formats import open_rows
 from trubleu.files.jsonl import kind_of
 from trubleu.files.parquet import table_of
 from trubleu.files.paths import STDIN, base_name, check_standard_input_once, is_remote, is_standard, name_of
-from trubleu.files.tables import check_no_table, find_fields, tell_fields
+from trubleu.files.tables import check_no_table, find_fields, finite, tell_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from trubleu.data.references import References
     from trubleu.files.parquet import Frame
@@ -272,6 +271,13 @@ def _from_table(table: Table, references: References, *, whose: str = "", partia
     return [text_field(record, "text", place) for place, record in table.rows()]
 
 
+def output_id(record: Mapping[str, Any], place: str) -> str:
+    """Return the id of an output, which must have one."""
+    if (identity := id_field(record, place)) is None:
+        raise DataError(f"{place}: the field id is missing; outputs are joined with references by id")
+    return identity
+
+
 def _check_count(count: int, what: str, name: str, references: References) -> None:
     if count and not len(references):
         raise DataError(f"{references.source} has no references; give a file with one line per segment")
@@ -290,9 +296,7 @@ def _joined(
     texts: list[str | None] = [None] * len(references)
     unknown: dict[str, str] = {}
     for place, record in records:
-        identity = id_field(record, place)
-        if identity is None:
-            raise DataError(f"{place}: the field id is missing; outputs are joined with references by id")
+        identity = output_id(record, place)
         text = text_field(record, "text", place)
         index = positions.get(identity)
         if index is None:
@@ -401,36 +405,23 @@ def match_systems(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     >>> match_systems(["wmt.A.1.de-en.txt", "wmt.B.2.de-en.txt", "wmt.C.3.de-en.txt"], ["wmt.A.1", "wmt.B.2.de-en"])
     {'wmt.A.1.de-en.txt': 'wmt.A.1', 'wmt.B.2.de-en.txt': 'wmt.B.2.de-en'}
     """
-    names = list(dict.fromkeys(names))
-    unused = dict.fromkeys(known)
+    names, unused = dict.fromkeys(names), dict.fromkeys(known)
     found: dict[str, str] = {}
     for fits in (str.__eq__, lambda one, other: _system_stem(one) == _system_stem(other), _up_to_a_dot):
-        matches = _matches([name for name in names if name not in found], list(unused), fits)
-        found |= matches
-        for system in matches.values():
-            del unused[system]
+        partner: dict[str, dict[str, str]] = {"name": {}, "system": {}}
+        for name in (each for each in names if each not in found):
+            for system in unused:
+                if not fits(name, system):
+                    continue
+                for kind, one, other in (("name", name, system), ("system", system, name)):
+                    if (first := partner[kind].setdefault(one, other)) != other:
+                        raise DataError(
+                            f"the system {shown(one)} could be {' or '.join(sorted((first, other)))}; name the outputs "
+                            "as they are named there, NAME=PATH"
+                        )
+        found |= partner["name"]
+        unused = {system: None for system in unused if system not in partner["system"]}
     return {name: found[name] for name in names if name in found}
-
-
-def _matches(names: list[str], known: list[str], fits: Callable[[str, str], bool]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    owner: dict[str, str] = {}
-    for name in names:
-        candidates = [system for system in known if fits(name, system)]
-        if len(candidates) > 1:
-            raise DataError(
-                f"the system {shown(name)} could be {candidates[0]} or {candidates[1]}; "
-                "name the outputs as it is named there, NAME=PATH"
-            )
-        for system in candidates:
-            if system in owner:
-                raise DataError(
-                    f"the system {system} could be {owner[system]} or {name}; "
-                    "name the outputs as they are named there, NAME=PATH"
-                )
-            owner[system] = name
-            found[name] = system
-    return found
 
 
 def _system_stem(name: str) -> str:

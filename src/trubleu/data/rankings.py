@@ -15,16 +15,18 @@ import numpy as np
 
 from trubleu.data.categorical import Labels, check_names, frozen, in_order
 from trubleu.errors import CountedWarning, DataError, counted, nearest, shown
-from trubleu.files.delimited import (
+from trubleu.files.lines import open_bytes, read_text_lines, split_lines
+from trubleu.files.paths import format_to_write, name_of
+from trubleu.files.tables import (
+    check_lengths,
     check_width,
+    find_required,
     finite,
     guarded,
+    table_rows,
     unguarded,
     whole,
 )
-from trubleu.files.lines import open_bytes, read_text_lines, split_lines
-from trubleu.files.paths import format_to_write, name_of
-from trubleu.files.tables import check_lengths, find_required, table_rows
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from trubleu.data.reference_files import check_kind, check_storable
 from trubleu.data.titles import RATER_TITLES, RATING_TITLES
 from trubleu.data.weights import FIVE_POINTS, UNIT, exact, guess_scale, weight_on_scale
 from trubleu.errors import DataError, Notice, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import comma_hint, guarded, number, table_writer
 from trubleu.files.formats import open_rows
 from trubleu.files.jsonl import json_line, kind_of
 from trubleu.files.parquet import table_of, write_parquet
@@ -25,8 +24,12 @@ from trubleu.files.paths import base_name, format_of, format_to_write, name_of
 from trubleu.files.tables import (
     Table,
     check_lengths,
+    comma_hint,
     find_fields,
+    guarded,
+    number,
     read_table,
+    table_writer,
     tell_fields,
     text_rows,
 )
@@ -334,11 +337,16 @@ def check_pairs(systems: Sequence[str], pairs: Sequence[str | None] | None, plac
     """Refuse a pair that the system of its row is no part of."""
     for row, pair in enumerate(pairs or ()):
         system = systems[row]
-        # Not split at the colon: the name of a system may hold one.
-        if pair and not (pair.startswith(f"{system}:") or pair.endswith(f":{system}")):
+        if pair and not (others := _others(system, pair)):
             raise DataError(f"{place(row)}: the system {shown(system)} is not one of the pair {shown(pair)}; write A:B")
-        if pair and len(pair) == len(system) + 1:
+        if pair and "" in others:
             raise DataError(f"{place(row)}: the pair {shown(pair)} names one system only; write A:B")
+
+
+def _others(system: str, pair: str) -> list[str]:
+    """Return which systems may stand beside one in a pair, whose names may hold colons; none if it is not in there."""
+    others = [pair.removeprefix(f"{system}:")] if pair.startswith(f"{system}:") else []
+    return others + ([pair.removesuffix(f":{system}")] if pair.endswith(f":{system}") else [])
 
 
 def repeated(key: tuple[Any, ...], place: str, other: str) -> str:
@@ -355,12 +363,8 @@ def repeated(key: tuple[Any, ...], place: str, other: str) -> str:
 def in_pair(system: str, shown_pair: str | None, pair: str, *, any_pair: bool) -> bool:
     """Whether a system's output was shown in a pair, whichever of the two came first."""
     if any_pair:
-        return pair.startswith(f"{system}:") or pair.endswith(f":{system}")
-    if shown_pair is None:
-        return False
-    # Not split at the colon: the name of a system may hold one.
-    others = [shown_pair.removeprefix(f"{system}:")] if shown_pair.startswith(f"{system}:") else []
-    others += [shown_pair.removesuffix(f":{system}")] if shown_pair.endswith(f":{system}") else []
+        return bool(_others(system, pair))
+    others = _others(system, shown_pair or "")
     return any(pair in (shown_pair, f"{other}:{system}", f"{system}:{other}") for other in others)
 
 

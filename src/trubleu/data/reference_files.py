@@ -24,12 +24,11 @@ from trubleu.data.weights import (
     weight_problem,
 )
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import comma_hint, finite
 from trubleu.files.formats import open_rows
 from trubleu.files.jsonl import is_json_name, json_line, kind_of
 from trubleu.files.lines import read_text_lines
 from trubleu.files.paths import PathLike, base_name, check_standard_input_once, name_of
-from trubleu.files.tables import check_no_table, is_table_name, tell_fields
+from trubleu.files.tables import check_no_table, comma_hint, finite, is_table_name, tell_fields
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.optional_deps import pandas_module, polars_module
@@ -529,57 +528,51 @@ def _table_weights(
 ) -> tuple[dict[str, Sequence[Any]], str]:
     """Return the columns of weights, standard errors and ratings, with None for what is not known, and the scale."""
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
+    if scale is not None and field in (None, "weight"):
+        what = "weights, not ratings" if field else "no ratings"
+        raise UsageError(f"--scale has no effect, because {table.source} has {what}; leave it out")
     if field is None:
-        if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.source} has no ratings; leave it out")
         return {}, ""
     rows = _numbers(table, found[field])
     if field == "weight":
-        if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.source} has weights, not ratings; leave it out")
         errors = _numbers(table, found.get("weight_se", ()))
-        return {"weight": [_only(row) for row in rows], "weight_se": [_only(row) for row in errors]}, ""
-    given = [number for row in rows for _, number in row]
+        return {
+            name: [next(iter(row.values()), None) for row in column]
+            for name, column in (("weight", rows), ("weight_se", errors))
+        }, ""
+    given = [number for row in rows for number in row.values()]
     chosen = scale or guess_scale(given)
     if chosen is None:
         raise DataError(
             f"{table.source}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
             "--scale LOW:HIGH"
         )
+    low, high = chosen
     for row, ratings in enumerate(rows):
-        for _, number in ratings:
-            if not chosen[0] <= number <= chosen[1]:
-                raise DataError(
-                    f"{table.place(row)}: the rating {number:g} is outside the scale from {chosen[0]:g} to "
-                    f"{chosen[1]:g}; correct it, or say on which scale the ratings are: --scale LOW:HIGH"
-                )
-    told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
-    weights = [weight_on_scale([number for _, number in row], chosen) if row else None for row in rows]
+        if outside := [number for number in ratings.values() if not low <= number <= high]:
+            raise DataError(
+                f"{table.place(row)}: the rating {outside[0]:g} is outside the scale from {low:g} to {high:g}; "
+                "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
+            )
+    weights = [weight_on_scale([*row.values()], chosen) if row else None for row in rows]
     # A column of scores has means, and nobody knows of how many ratings.
     rated: list[Rated | None] = [
-        tuple((title, weight_on_scale([number], chosen)) for title, number in row if field == "ratings") or None
+        tuple((title, weight_on_scale([number], chosen)) for title, number in row.items() if field == "ratings") or None
         for row in rows
     ]
-    return {"weight": weights, "rated": rated}, told
+    return {"weight": weights, "rated": rated}, f", on the scale {low:g}:{high:g}"
 
 
-def _only(row: Sequence[tuple[str, float]]) -> float | None:
-    return row[0][1] if row else None
-
-
-def _numbers(table: Table, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
-    """Return the numbers in some columns of each row, each with its title, without those of empty cells."""
-    rows: list[list[tuple[str, float]]] = [[] for _ in range(table.height)]
+def _numbers(table: Table, titles: Sequence[str]) -> list[dict[str, float]]:
+    """Return the numbers in some columns of each row, by title, without those of empty cells."""
+    rows: list[dict[str, float]] = [{} for _ in range(table.height)]
     for title in titles:
         for row, cell in enumerate(table.columns[title]):
-            if not cell.strip():
-                continue
-            number = finite(cell)
-            if number is None:
-                raise DataError(
-                    f"{table.place(row)}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
-                )
-            rows[row].append((title, number))
+            if cell.strip():
+                if (number := finite(cell)) is None:
+                    hint = comma_hint(cell)
+                    raise DataError(f"{table.place(row)}: {title} must be a number, or empty, not {shown(cell)}{hint}")
+                rows[row][title] = number
     return rows
 
 

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from trubleu.data.reference_files import context_field, id_field
+from trubleu.data.reference_files import context_field, id_field, text_field
 from trubleu.data.titles import TRIPLE_TITLES
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import check_width, unguarded
-from trubleu.files.jsonl import kind_of, parse_object
+from trubleu.files.jsonl import parse_object
 from trubleu.files.lines import in_batches, open_bytes
 from trubleu.files.parquet import check_parquet, is_parquet, open_parquet
 from trubleu.files.paths import base_name, format_of
 from trubleu.files.ranges import SourceFile, Span
-from trubleu.files.tables import check_titles, find_fields, plain_title, table_rows, tell_fields
+from trubleu.files.tables import check_titles, check_width, find_fields, plain_title, table_rows, tell_fields, unguarded
 from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
@@ -92,15 +91,10 @@ class TripleRows:
                 self.bad += 1
 
     def _add(self, record: Mapping[str, Any], place: str, number: int) -> None:
-        for field in ("message", "response"):
-            value = record.get(field)
-            if type(value) is not str:
-                if field not in record:
-                    raise DataError(f"{place}: the field {field} is missing; a triple has a message and a response")
-                raise DataError(f"{place}: {field} must be a string, not {kind_of(value)}")
+        message, response = (text_field(record, field, place) for field in ("message", "response"))
         identity = id_field(record, place) or f"{self._label}:{number}"
         turns = context_field(record, place) or () if self.contexts else ()
-        self.append(identity, turns, record["message"], record["response"])
+        self.append(identity, turns, message, response)
 
     def append(self, identity: str, context: tuple[str, ...], message: str, response: str) -> None:
         """Add a checked triple; one with a blank message or response is counted as empty instead."""
