@@ -413,13 +413,18 @@ class LineStream:
         DataError
             If a file cannot be used, or they have different numbers of rows.
         """
-        columns = counted_columns(self.paths, mapped, [role for _, role in self.given])
-        self._check_forms(columns)
+        roles = [role for _, role in self.given]
+        columns = counted_columns([path for path, _ in self.given], mapped, roles)
+        alone = len(self.references) == 1 and not self.weights
+        for column, role in zip(columns, roles, strict=True):
+            if column.form != "text" and role != "outputs" and not (role == "references" and alone):
+                raise DataError(f"{column.name} holds records, but here it must be text, one per line")
         head = columns[0]
         weighted = bool(self.weights)
         if head.form != "text":
             weighted = any(map(_have_weights, spans(head, 0, min(head.rows, HEAD))))
-        self._check_lengths([column.rows for column in columns])
+        for _, column in sorted(zip(roles, columns, strict=True), key=lambda each: each[0] == "outputs"):
+            check_length(column.name, column.rows, head.name, head.rows)
         return replace(
             self,
             segments=head.rows,
@@ -463,19 +468,6 @@ class LineStream:
             }
             yield Part(references, outputs)
             before += len(batches[0])
-
-    def _check_forms(self, columns: Sequence[CountedColumn]) -> None:
-        """Raise an error for records where text is needed."""
-        alone = len(self.references) == 1 and not self.weights
-        for column, (_, role) in zip(columns, self.given, strict=True):
-            if column.form != "text" and role != "outputs" and not (role == "references" and alone):
-                raise DataError(f"{column.name} holds records, but here it must be text, one per line")
-
-    def _check_lengths(self, lengths: Sequence[int]) -> None:
-        """Raise an error for files with different numbers of rows."""
-        found = zip(self.given, lengths, strict=True)
-        for (path, _), lines in sorted(found, key=lambda each: each[0][1] == "outputs"):
-            check_length(name_of(path), lines, name_of(self.references[0]), lengths[0])
 
 
 def _have_weights(span: Span) -> bool:

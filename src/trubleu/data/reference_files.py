@@ -633,18 +633,14 @@ def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = 
             f"({some(map(name_of, weights))}); give one for each or none at all"
         )
     check_standard_input_once([*references, *weights])
-    for path in references:
-        check_plain(name_of(path))  # by the name, before a table is taken for text that is no UTF-8
-    names, weight_names = [name_of(path) for path in references], [name_of(path) for path in weights]
-    columns, weight_columns = (
-        [read_text_lines(path) for path in references],
-        [read_text_lines(path) for path in weights],
-    )
+    names, weight_names = list(map(name_of, references)), list(map(name_of, weights))
+    for name in names:
+        check_plain(name)  # by the name, before a table is taken for text that is no UTF-8
+    columns, weight_columns = list(map(read_text_lines, references)), list(map(read_text_lines, weights))
     for name, column in zip(names, columns, strict=True):
         check_plain(name, column)
+    for name, column in zip([*names, *weight_names], [*columns, *weight_columns], strict=True):
         check_length(name, len(column), names[0], len(columns[0]))
-    for weight_name, column, name in zip(weight_names, weight_columns, names, strict=False):
-        check_length(weight_name, len(column), name, len(columns[0]))
     return parallel_columns(columns, weight_columns, names, weight_names)
 
 

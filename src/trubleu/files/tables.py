@@ -390,8 +390,8 @@ def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], more: 
             )
 
 
-def delimited_rows(lines: Iterable[str], name: str, delimiter: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the number of their first line, skipping blank lines; ``first`` is the number of the first line.
+def delimited_rows(lines: Iterable[str], name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows with the number of their first line, skipping blank lines.
 
     Raises
     ------
@@ -400,7 +400,7 @@ def delimited_rows(lines: Iterable[str], name: str, delimiter: str, first: int =
     """
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        begin = reader.line_num + first
+        begin = reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
