@@ -384,16 +384,12 @@ def test_no_permission_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ENDLESS = r"^/dev/zero:1: this line is longer than 16 MB, so it is hardly text; if it is, set TRUBLEU_MAX_LINE to more"
 
 
-def first_line(path: str) -> str:
-    return SourceFile(path, path, packed=True).first_line()
-
-
 def lists_of(path: str) -> list[list[str]]:
     return list(Span(SourceFile(path, path, packed=True)).lines())
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
-@pytest.mark.parametrize("read", [read_text_lines, first_line, lists_of])
+@pytest.mark.parametrize("read", [read_text_lines, lists_of])
 def test_a_file_without_lines_ends(monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object]) -> None:
     monkeypatch.setenv("TRUBLEU_MAX_LINE", "16")
     with pytest.raises(DataError, match=ENDLESS):

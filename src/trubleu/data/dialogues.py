@@ -11,7 +11,7 @@ from trubleu.data.reference_files import id_field
 from trubleu.data.triples import Triple
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 from trubleu.files.jsonl import kind_of, parse_object
-from trubleu.files.lines import check_once, total_size
+from trubleu.files.lines import check_once, size_of, total_size
 from trubleu.files.paths import check_standard_input_once, format_of, labels, name_of
 from trubleu.files.ranges import SourceFile, Span
 
@@ -90,7 +90,7 @@ class DialogueFiles:
         check_standard_input_once(given)
         self.files = tuple(os.fspath(path) for path in given)
         check_once(self.files)
-        self.total = total_size(self.files)
+        self.total = total_size(list(map(size_of, self.files)))
         self.dialogues = 0
         self.bad = 0
         self.short = 0
@@ -214,8 +214,7 @@ class DialogueFiles:
         for index, turn in enumerate(turns):
             text = turn.get("text") if type(turn) is dict else turn
             if type(text) is not str:
+                found = f"an object whose text is {kind_of(text)}" if type(turn) is dict else kind_of(turn)
                 path = f"{self._turns}[{index}]"
-                if type(turn) is dict:
-                    raise DataError(f"{place}: {path}.text must be a string, not {kind_of(text)}")
-                raise DataError(f"{place}: {path} must be a string or an object with a text, not {kind_of(turn)}")
+                raise DataError(f"{place}: {path} must be a string or an object with a text, not {found}")
             yield text.strip()

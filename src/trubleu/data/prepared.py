@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.data.reference_files import check_ids, check_segments, checked_errors, checked_offsets, checked_weights
+from trubleu.data.reference_files import check_ids, check_segments, checked_numbers, checked_offsets
 from trubleu.errors import UsageError, counted
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, shares_as_counts, write_arrays
 from trubleu.native import kernels
@@ -170,6 +170,10 @@ class PreparedFile:
         """Read a column of `trubleu.data.reference_files.Columns` when it is first asked for."""
         if name not in _COLUMNS:
             raise AttributeError(name)
+        begin = {"offsets": "reference_begins", "ids": "segment_ids"}.get(name, name)
+        for array in self._file.lengths:
+            if array.startswith(begin):
+                self._file.array(array)  # a wrong checksum is reported before what is wrong inside
         column = self._file.sound(lambda: self._column(name))
         setattr(self, name, column)
         return column
@@ -185,8 +189,7 @@ class PreparedFile:
                 check_segments(offsets, None)
                 return offsets
             case "weights" | "weight_errors":
-                check = checked_weights if name == "weights" else checked_errors
-                return check(array(name), lengths[name]) if name in lengths else None
+                return checked_numbers(array(name), lengths[name], name) if name in lengths else None
             case "ids":
                 ids = self._strings("segment_ids")
                 return ids and check_ids(ids, len(ids))

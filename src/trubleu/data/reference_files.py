@@ -113,27 +113,15 @@ def checked_offsets(offsets: ArrayLike, count: int) -> NDArray[np.int64]:
     return array
 
 
-def checked_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Return weights as a read-only array; refuse those that are not one from -1 to 1, or NaN, for each text."""
-    array = _one_each(weights, count, "weights")
-    if len(outside := np.flatnonzero(np.abs(array) > 1)):
-        raise DataError(f"weight {outside[0] + 1} {weight_problem(float(array[outside[0]]))}")
-    return array
-
-
-def checked_errors(errors: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Return standard errors as a read-only array; refuse those that are not one from 0 to 1, or NaN, for each text."""
-    array = _one_each(errors, count, "weight_errors")
-    if len(outside := np.flatnonzero((array < 0) | (array > 1))):
-        at = int(outside[0])
-        raise DataError(f"the standard error of weight {at + 1} must be from 0 to 1, not {array[at]:g}")
-    return array
-
-
-def _one_each(numbers: ArrayLike, count: int, what: str) -> NDArray[np.float64]:
+def checked_numbers(numbers: ArrayLike, count: int, what: Literal["weights", "weight_errors"]) -> NDArray[np.float64]:
+    """Return weights, from -1 to 1, or their standard errors, from 0, as a read-only array of one for each text."""
     array = np.array(numbers, dtype=np.float64)
     if array.shape != (count,):
         raise DataError(f"{what} have the shape {array.shape}; give one for each of the {count} texts")
+    low, name = (-1, "weight") if what == "weights" else (0, "the standard error of weight")
+    if len(outside := np.flatnonzero((array < low) | (array > 1))):
+        at = int(outside[0])
+        raise DataError(f"{name} {at + 1} must be from {low} to 1, not {array[at]:g}")
     array.flags.writeable = False
     return array
 

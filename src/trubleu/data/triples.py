@@ -18,7 +18,7 @@ from trubleu.errors import CountedWarning, DataError, UsageError, shown
 from trubleu.files import paths as places
 from trubleu.files.compression import SUFFIXES
 from trubleu.files.jsonl import json_line, kind_of
-from trubleu.files.lines import check_once, size_of
+from trubleu.files.lines import check_once, size_of, total_size
 from trubleu.files.parquet import copy_parquet
 from trubleu.files.paths import (
     check_standard_input_once,
@@ -350,8 +350,7 @@ class TripleFiles:
         check_once(self.files)
         self.labels = labels(self.files)
         self.sizes = tuple(map(size_of, self.files))
-        known = [size for size in self.sizes if size is not None]
-        self.total = sum(known) if len(known) == len(self.files) else None
+        self.total = total_size(self.sizes)
         self.bad = 0
         self.empty = 0
         self.columns = checked_columns(columns)

@@ -301,10 +301,9 @@ def size_of(file: str) -> int | None:
     return None if is_standard(file) or not is_file(file) else byte_size(file)
 
 
-def total_size(files: Sequence[str]) -> int | None:
-    """Return the total size of all files; None if one is unknown."""
-    sizes = [size for file in files if (size := size_of(file)) is not None]
-    return sum(sizes) if len(sizes) == len(files) else None
+def total_size(sizes: Sequence[int | None]) -> int | None:
+    """Return the sum of all sizes; None if one is unknown."""
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def in_batches(lists: Iterable[list[Some]], size: Size) -> Iterator[list[Some]]:

@@ -27,7 +27,6 @@ from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
     from trubleu.progress import Progress
 
@@ -173,7 +172,13 @@ class SourceFile:
         with paths.reading(self.name), paths.open_binary(self.path) as stream:
             self.check_unchanged()  # after opening, because network file systems refresh their attributes then
             stream.seek(start)
-            for block in self._limited(stream, size):
+            while size is None or size > 0:
+                block = stream.read(BLOCK if size is None else min(BLOCK, size))
+                if not block:
+                    if size is not None:
+                        raise self.changed()
+                    return
+                size = None if size is None else size - len(block)
                 tell(len(block))
                 yield block
 
@@ -181,16 +186,6 @@ class SourceFile:
         """Return the first line; empty if there is none, or it is not UTF-8 and that is allowed."""
         lines = next(Span(self, count=1 if self.size else 0).lines(lenient=lenient), [])
         return (lines[0] or "") if lines else ""
-
-    def _limited(self, stream: BinaryIO, left: int | None) -> Iterator[bytes]:
-        while left is None or left > 0:
-            block = stream.read(BLOCK if left is None else min(BLOCK, left))
-            if not block:
-                if left is not None:
-                    raise self.changed()
-                return
-            left = None if left is None else left - len(block)
-            yield block
 
 
 def state_of(path: str) -> State:
