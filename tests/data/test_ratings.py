@@ -261,7 +261,7 @@ HEADER = "item,system,rater,score\n"
         ),
         (
             "1,A,ann,4\n",
-            r": the first row: the column item must be there; columns found: 1, A, ann, 4; say which it is: --col",
+            r": the first row: the column item must be there; columns found: 1, A, ann, 4; say which",
         ),
         ("ok, so\nwell\n", r":2: this line has 1 field but the first has 2; add what is missing"),
         ("item,system,rater,score,item\n", r":1: there are 2 columns item; leave only one of them$"),

@@ -156,9 +156,8 @@ def rating_table(
     DataError
         If a column is missing, or another than aspects is left where aspects are guessed.
     """
-    layout = find_columns(
-        table.names, columns, aspects, f"{table.source}: the first row" * texts or table.source, required
-    )
+    place = f"{table.source}: the first row" if texts else table.source
+    layout = find_columns(table.names, columns, aspects, place, required)
     if layout.guessed and only is not None and set(only) <= set(layout.scores):
         layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
     scored = {title: table.columns[title] for title in (*filter(None, [layout.fields.get("score")]), *layout.scores)}
