@@ -115,14 +115,14 @@ def test_match_systems(names: list[str], known: list[str], expected: dict[str, s
 
 def test_systems_that_could_be_two() -> None:
     with pytest.raises(
-        DataError, match=r"^the system 'A' could be A\.1 or A.2; name the outputs as it is named there, NAME"
+        DataError, match=r"^the system 'A' could be A\.1 or A.2; name the outputs as they are named there, N"
     ):
         match_systems(["A"], ["A.1", "A.2"])
     with pytest.raises(
-        DataError, match=r"^the system new could be new.A or new.B; name the outputs as they are named th"
+        DataError, match=r"^the system .new. could be new.A or new.B; name the outputs as they are named th"
     ):
         match_systems(["new.A", "new.B"], ["new"])
-    with pytest.raises(DataError, match=r"^the system 'A' could be A\.txt or A.sgm;"):
+    with pytest.raises(DataError, match=r"^the system 'A' could be A\.sgm or A.txt;"):
         match_systems(["A"], ["A.txt", "A.sgm"])
 
 

@@ -127,7 +127,7 @@ def deep() -> str:
         (line(references="a"), "references must be an array of objects, each with a text, not the string 'a'"),
         (line(references=[]), "references is empty"),
         (items(7), r"references\[0\] must be a string or an object with a \"text\", not the number 7"),
-        (items({"text": "a"}, {}), r"the field references\[1\]\.text is missing"),
+        (items({"text": "a"}, {}), r"references\[1\]\.text is missing"),
         (items({"text": None}), r"references\[0\]\.text must be a string, not null"),
         (items({"text": 3}), r"references\[0\]\.text must be a string, not the number 3"),
         (items({"text": "a", "origin": 3}), r"references\[0\]\.origin must be a string, not the number 3"),

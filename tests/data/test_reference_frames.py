@@ -210,7 +210,7 @@ def rows(**columns: Any) -> pl.DataFrame:
             pl.DataFrame({"references": [[7]]}),
             r"row 1: references\[0\] must be a string or an object .*, not the number 7$",
         ),
-        (pl.DataFrame({"references": [[{"x": "a"}]]}), r"row 1: the field references\[0\]\.text is missing;"),
+        (pl.DataFrame({"references": [[{"x": "a"}]]}), r"row 1: references\[0\]\.text is missing;"),
         (
             pl.DataFrame({"id": ["x", "x"], "references": [[{"text": "a"}]] * 2}),
             "row 2: the id 'x' is already used at .*: row 1; every segment needs its own$",

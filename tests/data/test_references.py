@@ -170,7 +170,7 @@ ERRORS: list[tuple[Callable[[], object], str]] = [
     (lambda: flat(["a"], [0, 1, 1]), "no reference for segment 2"),
     (lambda: flat([1], [0, 1]), "reference 1 must be a string, not 1"),
     (lambda: flat(["a"], [0, 1], [1, 1]), r"weights have the shape \(2,\); give one for each of the 1 texts"),
-    (lambda: flat(["a"], [0, 1], [2]), "weight 1 must be from -1 to 1, not 2.0"),
+    (lambda: flat(["a"], [0, 1], [2]), "weight 1 must be from -1 to 1, not 2"),
     (lambda: flat(["a"], [0, 1], origins=[]), "0 origins, but 1 are needed"),
     (lambda: flat(["a"], [0, 1], messages=[]), "0 messages, but 1 are needed"),
     (lambda: flat(["a"], [0, 1], contexts=[]), "0 contexts, but 1 are needed"),

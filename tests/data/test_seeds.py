@@ -115,11 +115,12 @@ def test_triples_are_kept_by_their_exact_means(
     assert sorted(in_dev + in_test) == kept
     assert (in_dev, in_test) == (sorted(in_dev), sorted(in_test))
     assert abs(len(in_dev) - share * len(kept)) <= Fraction(1, 2)
-    assert split.kept == len(kept)
+    counts = split.counts()
+    assert counts["kept"] == len(kept)
     assert split.unrated == scores.count([])
     assert split.few == sum(0 < len(given) < raters for given in scores)
-    assert split.triples == split.rated + split.unrated == len(scores)
-    assert split.rated == split.kept + split.dropped
+    assert counts["triples"] == counts["rated"] + split.unrated == len(scores)
+    assert counts["rated"] == counts["kept"] + counts["dropped"]
     assert split == split_seeds(
         triples, rated(dict(reversed(ratings_of.items()))), least=least, raters=raters, dev=dev, seed=seed
     )
@@ -144,7 +145,7 @@ def test_aspects_count_alike_and_raters_are_people() -> None:
         ("0", "seed", "bob", 3, None, "facts"),
     ]
     ratings = Ratings(*zip(*rows, strict=True))  # type: ignore[arg-type]
-    assert split_seeds(corpus(1), ratings, raters=2, seed=1).kept == 1  # (5 + 3) / 2, not 11 / 3
+    assert split_seeds(corpus(1), ratings, raters=2, seed=1).counts()["kept"] == 1  # (5 + 3) / 2, not 11 / 3
     with (
         pytest.raises(DataError, match="none of 1 triple is rated 4 or more on average by 3 people"),
         pytest.warns(CountedWarning, match="triples rated by fewer than 3, left out: 1"),

@@ -19,8 +19,9 @@ from trubleu.data import References
 from trubleu.data.sets import find_set
 from trubleu.errors import DataError, UsageError
 from trubleu.files import lines as files_module
-from trubleu.files.lines import LineReader, iterate_lines, open_bytes, read_text_lines
+from trubleu.files.lines import iterate_lines, read_text_lines
 from trubleu.files.paths import check_standard_input_once
+from trubleu.files.ranges import SourceFile, Span
 from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.mining import Index
 from trubleu.vectors.ready import SubwordVectors
@@ -383,18 +384,12 @@ def test_no_permission_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ENDLESS = r"^/dev/zero:1: this line is longer than 16 MB, so it is hardly text; if it is, set TRUBLEU_MAX_LINE to more"
 
 
-def first_line(path: str) -> str:
-    with open_bytes(path) as stream:
-        return LineReader(stream, path, lenient=False).first()
-
-
-def batches_of(path: str) -> list[list[str | None]]:
-    with open_bytes(path) as stream:
-        return list(LineReader(stream, path, lenient=False).batches(10, 0))
+def lists_of(path: str) -> list[list[str]]:
+    return list(Span(SourceFile(path, path, packed=True)).lines())
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
-@pytest.mark.parametrize("read", [read_text_lines, first_line, batches_of])
+@pytest.mark.parametrize("read", [read_text_lines, lists_of])
 def test_a_file_without_lines_ends(monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object]) -> None:
     monkeypatch.setenv("TRUBLEU_MAX_LINE", "16")
     with pytest.raises(DataError, match=ENDLESS):
@@ -424,7 +419,7 @@ def test_long_lines_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "long.txt"
     path.write_bytes(b"a\n" + b"b" * (20 << 20) + b"\nc\n")
     assert [len(line) for line in read_text_lines(path)] == [1, 20 << 20, 1]
-    assert [[len(line or "") for line in lines] for lines in batches_of(str(path))] == [[1, 20 << 20, 1]]
+    assert [len(line) for lines in lists_of(str(path)) for line in lines] == [1, 20 << 20, 1]
     monkeypatch.setenv("TRUBLEU_MAX_LINE", "8")
     with pytest.raises(UsageError, match=r"^TRUBLEU_MAX_LINE is '8', but must be a whole number from 16 on$"):
         read_text_lines(path)

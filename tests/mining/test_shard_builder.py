@@ -185,10 +185,16 @@ def interrupted_at(tells: int) -> Any:
 def test_a_large_compressed_file_is_continued_in_its_midst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = packed(tmp_path / "c.jsonl.gz", triples(95))
     whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=10).path)
-    monkeypatch.setattr(index_builder, "BATCH", 5)
-    with pytest.raises(KeyboardInterrupt, match="continue with --resume"):
-        Index.build(tmp_path / "x", [corpus], shard_triples=10, progress=interrupted_at(2))
-    # All bytes are read at once here, so that progress is told of once and then no more until the end.
+    interrupted = interrupted_at(8)
+
+    def stopped(_cutter: index_builder.Cutter) -> int:
+        interrupted(0)
+        return 5
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index_builder.Cutter, "room", stopped)
+        with pytest.raises(KeyboardInterrupt, match="continue with --resume"):
+            Index.build(tmp_path / "x", [corpus], shard_triples=10)
     done = len(shards(tmp_path / "x"))
     assert done > 0
     looked: list[int] = []
@@ -252,10 +258,10 @@ def test_of_a_file_with_a_stretch_that_cannot_be_read_nothing_is_used(
     a, b, c = (write(tmp_path / f"{name}.jsonl", triples(count)) for name, count in (("a", 5), ("b", 300), ("c", 4)))
     usual = SourceFile.blocks
 
-    def blocks(self: SourceFile, start: int = 0, size: int | None = None, *, packed: bool = False) -> Iterator[bytes]:
+    def blocks(self: SourceFile, start: int = 0, size: int | None = None, **options: Any) -> Iterator[bytes]:
         if self.path == str(b) and start in (3000, 5000):
             raise DataError(f"{self.name} cannot be read: Input/output error")
-        return usual(self, start, size, packed=packed)
+        return usual(self, start, size, **options)
 
     monkeypatch.setattr(SourceFile, "blocks", blocks)
     with pytest.raises(BadPartitionsError, match=r"b\.jsonl cannot be read: Input/output error; finished shards"):

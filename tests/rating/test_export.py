@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.rating.test_summary import counted_scores, rate_all, relabel, some_score
 from trubleu.data import Ratings, References, weight_from_ratings
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.files.delimited import guarded, unguarded
+from trubleu.files.tables import guarded, unguarded
 from trubleu.rating import Exported, Imported, Item, Study, StudyConfig, export_study, import_answers, read_items
 from trubleu.rating.config import Gold, example
 from trubleu.rating.export import output_ratings, rater_names, reference_records

@@ -201,8 +201,8 @@ def test_pairs_of_a_table(make: Make, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "r.csv is empty; its first line must name the columns item, rater, score"),
-        ("item,rater\nk0,ann\n", "r.csv:1: the column score must be there; columns found: item, rater"),
+        ("", "r.csv is empty; its first line must name the columns"),
+        ("item,rater\nk0,ann\n", "r.csv: the first row: the column score must be there; columns found: item, rater"),
         (
             "item,rater,years\nk0,ann,3\n",
             "r.csv:2, column years: 'years' is not a question of this study; give a column score and no",
@@ -211,7 +211,7 @@ def test_pairs_of_a_table(make: Make, tmp_path: Path) -> None:
             "item,rater,score,aspect\nk0,ann,3,style\n",
             "r.csv:2: 'style' is not a question of this study; give a column score and no",
         ),
-        ("item,score\nk0,3\n", "r.csv:1: the column rater must be there; columns found: item, score"),
+        ("item,score\nk0,3\n", "r.csv: the first row: the column rater must be there; columns found: item, score"),
         ("item,rater,score\nk0,ann,6\n", "r.csv:2: score must be an integer from 1 to 5, not 6"),
         ("item,rater,score\nk0,ann,3\n\nk1,ann,x\n", "r.csv:4: score must be an integer from 1 to 5, not 'x'"),
         ("item,rater,score\nk0,,3\n", "r.csv:2: rater is empty"),

@@ -294,7 +294,7 @@ def links(options: argparse.Namespace) -> None:
 
 def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:
     """Write links to a private file, or print them; the file is created before any rater is added."""
-    from trubleu.files.delimited import guarded
+    from trubleu.files.tables import guarded
 
     if target == "-":
         sys.stdout.write("".join(f"{one_line(each.rater.name)}\t{url}/r/{each.token}\n" for each in made()))

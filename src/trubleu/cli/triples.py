@@ -16,8 +16,6 @@ from trubleu.render.tables import FORMATS, render_tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trubleu.data import SeedSplit
-
 
 _TRIPLES = "triples: JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, folders of them, or - for standard input"
 _TARGET = ".jsonl (optionally with .gz or .zst) or .parquet"
@@ -155,7 +153,7 @@ def split(options: argparse.Namespace) -> None:
         )
         write_together([(options.dev_out, parts.dev), (options.test_out, parts.test)])
     if not options.quiet:
-        _print({**_counts(parts), "seed": options.seed}, options.format)
+        _print({**parts.counts(), "seed": options.seed}, options.format)
 
 
 def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
@@ -165,11 +163,6 @@ def _check(options: argparse.Namespace, command: str, what: str, targets: Sequen
         format_to_write(target, ["jsonl", "parquet"])
         check_writable(target)
         keep_inputs(options, target)
-
-
-def _counts(parts: SeedSplit) -> dict[str, int]:
-    names = ("triples", "unrated", "rated", "few", "low", "dropped", "kept")
-    return {**{name: getattr(parts, name) for name in names}, "dev": len(parts.dev), "test": len(parts.test)}
 
 
 def _say(options: argparse.Namespace, counts: dict[str, int]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from trubleu.errors import DataError, shown
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -36,9 +38,10 @@ class Labels(Sequence[str]):
     codes: NDArray[np.int64]
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        builder = LabelBuilder()
-        builder.add(values if isinstance(values, list | tuple) else list(values))
-        self.names, self.codes = builder.names(), builder.codes()
+        values = values if isinstance(values, list | tuple) else list(values)
+        self.names = tuple(dict.fromkeys(values))
+        place_of = {name: place for place, name in enumerate(self.names)}
+        self.codes = frozen(np.fromiter(map(place_of.__getitem__, values), np.int64, len(values)))
 
     @classmethod
     def of_codes(cls, names: Sequence[str], codes: NDArray[np.int64]) -> Labels:
@@ -52,10 +55,6 @@ class Labels(Sequence[str]):
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Labels:
         """Return the column of some rows."""
         return Labels.of_codes(self.names, self.codes[rows])
-
-    def code(self, name: str) -> int:
-        """Return the place of a name, or -1 if no row has it."""
-        return self.names.index(name) if name in self.names else -1
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -81,35 +80,17 @@ class Labels(Sequence[str]):
         return f"<Labels: {len(self)} of {len(self.names)} names>"
 
 
-class LabelBuilder:
-    """Gathers a column piece by piece."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        self._pieces: list[NDArray[np.int64]] = []
-
-    def add(self, values: Sequence[str]) -> NDArray[np.int64]:
-        """Add some rows, and return the places of their names."""
-        places = self._places
-        for name in dict.fromkeys(values):
-            places.setdefault(name, len(places))
-        codes = np.fromiter(map(places.__getitem__, values), np.int64, len(values))
-        self._pieces.append(codes)
-        return codes
-
-    def names(self) -> tuple[str, ...]:
-        """Return the distinct strings so far, in the order in which they came."""
-        return tuple(self._places)
-
-    def codes(self) -> NDArray[np.int64]:
-        """Return the places of all rows."""
-        return frozen(np.concatenate(self._pieces) if self._pieces else np.zeros(0, np.int64))
-
-    def build(self) -> Labels:
-        """Return the column."""
-        made = Labels()
-        made.names, made.codes = self.names(), self.codes()
-        return made
+def check_names(column: Labels, what: str, place: Callable[[int], str], blank: str | None = None) -> None:
+    """Raise an error for what is not a string, or blank; ``blank`` says what such a row should have."""
+    names: tuple[Any, ...] = column.names
+    for code, name in enumerate(names):
+        wrong = None
+        if not isinstance(name, str):
+            wrong = f"{what} must be a string, not {shown(name)}"
+        elif blank and not name.strip():
+            wrong = f"{what} is empty; {blank}"
+        if wrong:
+            raise DataError(f"{place(int((column.codes == code).argmax()))}: {wrong}")
 
 
 def in_order(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from trubleu.data.outputs import is_output_record
+from trubleu.data.outputs import is_output_record, output_id
 from trubleu.data.reference_files import (
     WANTED,
     SegmentCollector,
     check_length,
-    id_field,
     is_references_record,
     parallel_columns,
     text_field,
@@ -30,8 +29,8 @@ from trubleu.data.references import References
 from trubleu.errors import DataError, UsageError, shown, some
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
-from trubleu.files.lines import LinePieces, in_batches, line_blocks, open_bytes
-from trubleu.files.parquet import PARQUET_MAGIC, open_parquet
+from trubleu.files.lines import PARQUET_MAGIC, in_batches, line_blocks, open_bytes
+from trubleu.files.parquet import open_parquet
 from trubleu.files.paths import format_of, is_standard, name_of, reading
 from trubleu.files.ranges import FileIndex, SourceFile, Span, mapped_here, surveyed
 from trubleu.files.tables import is_table_name
@@ -55,7 +54,6 @@ OUTPUT_FIELDS: Final = ("id", "text")
 """The fields read from records of references, and from those of outputs."""
 
 _HEAD: Final = 64
-_BLOCK: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +93,7 @@ class ColumnFile(SourceFile):
                 return "jsonl", None
             if not head:
                 return None, None
-            pieces, block = LinePieces(self.name), head
-            while b"\n" not in block:
-                pieces.add(block, 0)
-                if not (block := stream.read(_BLOCK)):
-                    break
-        # Only the first line: the reader of the other lines reports wrong bytes there.
-        first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
+        first = self.first_line(lenient=True)  # the reader of the lines reports wrong bytes
         is_record = is_references_record if self.role == "references" else is_output_record
         return "jsonl" if is_record(first) else "text", None
 
@@ -174,10 +166,7 @@ def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form
     for row, identity in zip(rows, ids, strict=True):
         if form == "parquet" and "id" not in row.record:
             break
-        found = id_field(row.record, row.place)
-        if found is None:
-            raise DataError(f"{row.place}: the field id is missing; outputs are joined with references by id")
-        if found != identity:
+        if (found := output_id(row.record, row.place)) != identity:
             raise UsageError(
                 f"{row.place} has the id {shown(found)} where {source} has {shown(identity)}: files that are cut into "
                 "ranges must have their records in the same order; sort both, or give whole files without --engine, "
@@ -424,13 +413,18 @@ class LineStream:
         DataError
             If a file cannot be used, or they have different numbers of rows.
         """
-        columns = counted_columns(self.paths, mapped, [role for _, role in self.given])
-        self._check_forms(columns)
+        roles = [role for _, role in self.given]
+        columns = counted_columns([path for path, _ in self.given], mapped, roles)
+        alone = len(self.references) == 1 and not self.weights
+        for column, role in zip(columns, roles, strict=True):
+            if column.form != "text" and role != "outputs" and not (role == "references" and alone):
+                raise DataError(f"{column.name} holds records, but here it must be text, one per line")
         head = columns[0]
         weighted = bool(self.weights)
         if head.form != "text":
             weighted = any(map(_have_weights, spans(head, 0, min(head.rows, HEAD))))
-        self._check_lengths([column.rows for column in columns])
+        for _, column in sorted(zip(roles, columns, strict=True), key=lambda each: each[0] == "outputs"):
+            check_length(column.name, column.rows, head.name, head.rows)
         return replace(
             self,
             segments=head.rows,
@@ -474,19 +468,6 @@ class LineStream:
             }
             yield Part(references, outputs)
             before += len(batches[0])
-
-    def _check_forms(self, columns: Sequence[CountedColumn]) -> None:
-        """Raise an error for records where text is needed."""
-        alone = len(self.references) == 1 and not self.weights
-        for column, (_, role) in zip(columns, self.given, strict=True):
-            if column.form != "text" and role != "outputs" and not (role == "references" and alone):
-                raise DataError(f"{column.name} holds records, but here it must be text, one per line")
-
-    def _check_lengths(self, lengths: Sequence[int]) -> None:
-        """Raise an error for files with different numbers of rows."""
-        found = zip(self.given, lengths, strict=True)
-        for (path, _), lines in sorted(found, key=lambda each: each[0][1] == "outputs"):
-            check_length(name_of(path), lines, name_of(self.references[0]), lengths[0])
 
 
 def _have_weights(span: Span) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.reference_files import id_field
-from trubleu.data.triples import BATCH, Triple
+from trubleu.data.triples import Triple
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 from trubleu.files.jsonl import kind_of, parse_object
-from trubleu.files.lines import LineReader, check_once, opened, total_size
-from trubleu.files.paths import check_standard_input_once, format_of, is_standard, labels, name_of
+from trubleu.files.lines import check_once, size_of, total_size
+from trubleu.files.paths import check_standard_input_once, format_of, labels, name_of
+from trubleu.files.ranges import SourceFile, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,8 +59,8 @@ class DialogueFiles:
     Notes
     -----
     A file is JSON lines if its name or the first line says so, and text otherwise. White space around a turn is no part
-    of it. Of what has been read, only the ids that conversations have in their files are kept in memory, since none may
-    come again.
+    of it. Of what has been read, only the ids that conversations have in their files are kept in memory, with their
+    places, since none may come again.
 
     Examples
     --------
@@ -88,14 +90,14 @@ class DialogueFiles:
         check_standard_input_once(given)
         self.files = tuple(os.fspath(path) for path in given)
         check_once(self.files)
-        self.total = total_size(self.files)
+        self.total = total_size(list(map(size_of, self.files)))
         self.dialogues = 0
         self.bad = 0
         self.short = 0
         self._separator = separator
         self._turns = turns
         self._skip_bad = skip_bad
-        self._seen: set[str] = set()
+        self._seen: dict[str, str] = {}
         self._unseparated = False
 
     def triples(self, *, context: int = 1, progress: Progress | None = None) -> Iterator[Triple]:
@@ -119,10 +121,9 @@ class DialogueFiles:
         if context < 0:
             raise UsageError(f"a context of {counted(context, 'turn')} is too short; give 0 or more")
         self.dialogues = self.bad = self.short = 0
-        self._seen = set()
         self._unseparated = True
         first = 2 if context else 1
-        for _, identity, turns in self._dialogues(progress):
+        for identity, turns in self._dialogues(progress):
             self.short += len(turns) <= first
             for place in range(first, len(turns)):
                 yield Triple(
@@ -155,46 +156,36 @@ class DialogueFiles:
             )
         return f"{said}; give longer ones" + (", or ask for no context (--context 0)" if least > 2 else "")
 
-    def _dialogues(self, progress: Progress | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-        """Yield the place, the id and the turns of every conversation that can be used."""
+    def _dialogues(self, progress: Progress | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the id and the turns of every conversation that can be used."""
+        self._seen.clear()
         for path, label in zip(self.files, labels(self.files), strict=True):
-            name = name_of(path)
-            reached = number = 0
-            with opened(path) as (stream, raw):
-                reader = LineReader(stream, name, lenient=self._skip_bad)
-                first = reader.first()
-                is_json = format_of(name) == "jsonl" or first.lstrip().startswith("{")
-                for lines in reader.batches(BATCH, 0):
-                    for line in lines:
-                        number += 1
-                        if line is None or (line and not line.isspace()):
-                            self.dialogues += 1
-                            place = f"{name}:{number}"
-                            try:
-                                given, turns = self._dialogue(line, place, is_json)
-                                if given:
-                                    self._check_new(given, place)
-                            except DataError:
-                                if not self._skip_bad:
-                                    raise
-                                self.bad += 1
-                            else:
-                                yield place, given or f"{label}:{number}", turns
-                    if progress is not None:
-                        at = reader.taken if raw is None else raw.tell()
-                        progress(at - reached)
-                        reached = at
+            name, number = name_of(path), 0
+            source = Span(SourceFile(path, name, packed=True))  # read from its start, whatever it is
+            is_json: bool | None = True if format_of(name) == "jsonl" else None
+            for line in chain.from_iterable(source.lines(lenient=self._skip_bad, progress=progress)):
+                number += 1
+                if is_json is None:
+                    is_json = (line or "").lstrip().startswith("{")
+                if line is not None and (not line or line.isspace()):
+                    continue
+                self.dialogues += 1
+                place = f"{name}:{number}"
+                try:
+                    given, turns = self._dialogue(line, place, is_json)
+                    self._check_new(given, place)
+                except DataError:
+                    if not self._skip_bad:
+                        raise
+                    self.bad += 1
+                else:
+                    yield given or f"{label}:{number}", turns
 
-    def _check_new(self, identity: str, place: str) -> None:
-        if identity not in self._seen:
-            self._seen.add(identity)
-            return
-        where = ""
-        # Where it was is found by reading again, which is too slow for every one that is skipped.
-        if not self._skip_bad and not any(map(is_standard, self.files)):
-            again = DialogueFiles(self.files, separator=self._separator, turns=self._turns)
-            where = " at " + next(found for found, name, _ in again._dialogues(None) if name == identity)
-        raise DataError(f"{place}: the id {shown(identity)} is already used{where}; every dialogue needs its own")
+    def _check_new(self, identity: str | None, place: str) -> None:
+        if identity and (first := self._seen.setdefault(identity, place)) is not place:
+            raise DataError(
+                f"{place}: the id {shown(identity)} is already used at {first}; every dialogue needs its own"
+            )
 
     def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str | None, tuple[str, ...]]:
         identity = None
@@ -223,8 +214,7 @@ class DialogueFiles:
         for index, turn in enumerate(turns):
             text = turn.get("text") if type(turn) is dict else turn
             if type(text) is not str:
+                found = f"an object whose text is {kind_of(text)}" if type(turn) is dict else kind_of(turn)
                 path = f"{self._turns}[{index}]"
-                if type(turn) is dict:
-                    raise DataError(f"{place}: {path}.text must be a string, not {kind_of(text)}")
-                raise DataError(f"{place}: {path} must be a string or an object with a text, not {kind_of(turn)}")
+                raise DataError(f"{place}: {path} must be a string or an object with a text, not {found}")
             yield text.strip()

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import InitVar, dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from trubleu.data.categorical import LabelBuilder, Labels
-from trubleu.data.reference_files import check_storable
+from trubleu.data.categorical import Labels, check_names
 from trubleu.errors import DataError, counted, nearest, shown
-from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers, table_writer
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
-from trubleu.files.paths import format_of, is_standard, name_of
-from trubleu.files.tables import check_lengths, find_required
-from trubleu.files.writer import atomic_writer
+from trubleu.files.paths import format_of, name_of
+from trubleu.files.tables import check_lengths, check_width, delimited_rows, find_required, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,7 +30,6 @@ OPTIONAL = ("language_pair", "testset")
 
 _ALIASES = {"segment": ("item", "id"), "language_pair": ("lp", "langpair")}
 _LINE = " ".join((*LABELS, "score")).upper()
-_AT_ONCE = 1 << 10  # rows at once: they stay in the cache, and millions of strings never live together
 
 Row: TypeAlias = tuple[str, list[str], str]
 """The place of a row, its labels, and its score as text."""
@@ -99,55 +96,20 @@ def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Ro
 
 
 def _gathered(rows: Iterator[Row], name: str) -> dict[str, Any]:
-    builders = [LabelBuilder() for _ in LABELS]
+    columns: list[list[str]] = [[] for _ in LABELS]
     places: list[str] = []
-    scores = [np.zeros(0)]
-    while piece := list(islice(rows, _AT_ONCE)):
-        found, fields, texts = zip(*piece, strict=True)
-        scores.append(np.array(finite_numbers(texts, "score", found.__getitem__)))
-        for builder, column in zip(builders, zip(*fields, strict=True), strict=True):
-            builder.add(column)
-        places += found
+    scores: list[float] = []
+    for place, labels, text in rows:
+        if (score := finite(text)) is None:
+            raise DataError(f"{place}: score must be a finite number, not {shown(text)}")
+        scores.append(score)
+        places.append(place)
+        for column, label in zip(columns, labels, strict=True):
+            column.append(sys.intern(label))  # few distinct strings, millions of times
     if not places:
         raise DataError(f"{name} has no scores; a file of scores has {_LINE} per line")
-    columns = {label: builder.build() for label, builder in zip(LABELS, builders, strict=True)}
-    return {**columns, "score": np.concatenate(scores), "source": name, "place": places.__getitem__}
-
-
-def write_scores(path: PathLike, labels: Mapping[str, Labels], score: NDArray[np.float64]) -> None:
-    """Write checked columns in the format that the path asks for (see `SegmentScores.write`)."""
-    form = None if is_standard(path) else format_of(name_of(path))
-    if form not in (None, "csv", "tsv"):
-        raise DataError(f"{name_of(path)}: scores are written as text; let the name end in .score, .csv or .tsv")
-    if form is None:
-        _check_plain(labels)
-    else:
-        labels = {label: column for label, column in labels.items() if label not in OPTIONAL or any(column.names)}
-    for label, column in labels.items():
-        check_storable(column.names, label)
-    rows = zip(*labels.values(), map(float, score), strict=True)
-    with atomic_writer(path) as stream:
-        if form is None:
-            stream.writelines("\t".join((*names, repr(number))) + "\n" for *names, number in rows)
-        else:
-            writer = table_writer(stream, form, (name for column in labels.values() for name in column.names))
-            writer.writerow((*labels, "score"))
-            writer.writerows(rows)
-
-
-def _check_plain(labels: Mapping[str, Labels]) -> None:
-    for label, column in labels.items():
-        for name in column.names:
-            if not name:
-                raise DataError(
-                    f"a .score file names the {label} of every score, but it is not known here; "
-                    f"give it ({label}=...) or write a .csv file"
-                )
-            if "\t" in name or "\n" in name or name.startswith("\ufeff"):
-                raise DataError(
-                    f"the {label} {shown(name)} holds a tab, a line feed or a byte order mark, which a .score file "
-                    "cannot hold; write a .csv file"
-                )
+    found = dict(zip(LABELS, map(Labels, columns), strict=True))
+    return {**found, "score": scores, "source": name, "place": places.__getitem__}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -305,18 +267,6 @@ class SegmentScores:
         columns |= {"score": self.score[keep], "source": self.source}
         return SegmentScores(**columns)
 
-    def write(self, path: PathLike) -> None:
-        """Write a file that `read` reads back to the same scores; it appears whole or not at all.
-
-        Parameters
-        ----------
-        path
-            The name tells the format: ``.csv`` or ``.tsv``; any other name, and ``-`` for standard output,
-            gets the columns of WMT, for which the language pair and the test set must be known. ``.gz`` or ``.zst`` at
-            the end compresses it.
-        """
-        write_scores(path, {label: self._column(label) for label in LABELS}, self.score)
-
     def _column(self, label: str) -> Labels:
         column: Labels = getattr(self, label)
         return column
@@ -327,7 +277,7 @@ class SegmentScores:
             what = label.replace("_", " ")
             hint = nearest(name, column.names) if any(column.names) else f"no score has a {what}"
             raise DataError(f"{self.source} has no scores of the {what} {shown(name)}; {hint}")
-        rows: NDArray[np.bool_] = column.codes == column.code(name)
+        rows: NDArray[np.bool_] = column.codes == column.names.index(name)
         return rows
 
     def _names_of(self, label: str, metric: str | None) -> tuple[str, ...]:
@@ -345,7 +295,8 @@ class SegmentScores:
         columns = {label: _labels(getattr(self, label), len(score)) for label in LABELS}
         check_lengths({**columns, "score": score if score.ndim == 1 else ()}, self.source)
         for label, column in columns.items():
-            _check_names(column, label, where)
+            blank = None if label in OPTIONAL else "a score names its metric, its system and its segment"
+            check_names(column, label, where, blank)
             object.__setattr__(self, label, column)  # the way into a frozen dataclass
         if not np.isfinite(score).all():
             row = int(np.isfinite(score).argmin())
@@ -361,19 +312,6 @@ def _labels(values: Any, count: int) -> Labels:
     if values is None:
         values = ""
     return Labels([values] * count if isinstance(values, str) else values)
-
-
-def _check_names(column: Labels, label: str, place: Callable[[int], str]) -> None:
-    names: tuple[Any, ...] = column.names  # whatever the constructor was given
-    for code, name in enumerate(names):
-        wrong = None
-        if not isinstance(name, str):
-            wrong = f"{label} must be a string, not {shown(name)}"
-        elif label not in OPTIONAL and not name.strip():
-            wrong = f"{label} is empty; a score names its metric, its system and its segment"
-        if wrong:
-            row = int((column.codes == code).argmax())
-            raise DataError(f"{place(row)}: {wrong}")
 
 
 def _check_once(columns: dict[str, Labels], place: Callable[[int], str]) -> None:

@@ -7,7 +7,7 @@ import json
 import warnings
 from bisect import bisect
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,15 +16,14 @@ from trubleu.data.reference_files import id_field, text_field
 from trubleu.data.titles import OUTPUT_TITLES, REFERENCE_TITLES
 from trubleu.errors import DataError, TrubleuWarning, counted, nearest, shown, some
 from trubleu.files.compression import without_suffix
-from trubleu.files.delimited import finite
-from trubleu.files.jsonl import is_json_name, kind_of, parse_objects
-from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.parquet import is_parquet, read_parquet, table_of
+from trubleu.files.formats import open_rows
+from trubleu.files.jsonl import kind_of
+from trubleu.files.parquet import table_of
 from trubleu.files.paths import STDIN, base_name, check_standard_input_once, is_remote, is_standard, name_of
-from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, table_rows, tell_fields
+from trubleu.files.tables import check_no_table, find_fields, finite, tell_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from trubleu.data.references import References
     from trubleu.files.parquet import Frame
@@ -178,12 +177,7 @@ def _read_all(
     check_standard_input_once(["-"] * (STDIN in references.source.split(", ")) + list(systems.values()))
     found: dict[str, Outputs] = {}
     for name, path in systems.items():
-        tabular = is_table_name(name_of(path))
-        texts = (
-            _read_systems(path, references, columns, partial=partial)
-            if tabular
-            else {None: _read(path, references, partial=partial)}
-        )
+        texts = _read(path, references, columns, partial=partial)
         for own, outputs in texts.items():
             if (called := name if own is None else own) in found:
                 raise DataError(f"two systems are named {called}; name them with NAME=PATH, or in the table")
@@ -191,19 +185,34 @@ def _read_all(
     return list(found.values())
 
 
-def _read_systems(
+def _read(
     path: str, references: References, columns: Mapping[str, str] | None, *, partial: bool
 ) -> dict[str | None, list[str]]:
-    """Read a table of the outputs of one system, whose name is then None, or of several."""
+    """Read the outputs of one system, whose name is then None, or of the several systems of a table."""
     name = name_of(path)
-    with open_bytes(path) as stream:
-        table = read_table(table_rows(stream, name), name)
+    with open_rows(path, _WANTED, is_output_record) as (form, content):
+        if form == "table":
+            return _of_table(content, references, columns, partial=partial)
+        if form == "parquet":
+            return {None: _from_table(content, references, partial=partial)}
+        if form == "jsonl":
+            return {None: _joined(content, name, references, partial=partial)}
+        texts = list(content)
+    known = {*OUTPUT_TITLES, *chain.from_iterable(OUTPUT_TITLES.values()), "reference", "message", "context", "score"}
+    check_no_table(name, texts, known)
+    _check_count(len(texts), "line", name, references)
+    return {None: texts}
+
+
+def _of_table(
+    table: Table, references: References, columns: Mapping[str, str] | None, *, partial: bool
+) -> dict[str | None, list[str]]:
     # Several files share these titles, and need not all have them.
     given = {
         field: title for field, title in (columns or {}).items() if title in table.names and field in OUTPUT_TITLES
     }
     found = table.find(OUTPUT_TITLES, given)
-    tell_fields(found, name)
+    tell_fields(found, table.source)
     fields = {field: table.columns[title] for field, (title,) in found.items()}
     owners = fields.pop("system", [None] * table.height)
     plain = replace(table, columns=fields)
@@ -211,7 +220,7 @@ def _read_systems(
         owner: _from_table(
             plain.take([each == owner for each in owners]),
             references,
-            whose=name if owner is None else f"{name}, system {owner},",
+            whose=table.source if owner is None else f"{table.source}, system {owner},",
             partial=partial,
         )
         for owner in dict.fromkeys(owners)
@@ -243,23 +252,6 @@ def name_systems(arguments: Sequence[str]) -> dict[str, str]:
     return systems
 
 
-def _read(path: str, references: References, *, partial: bool = False) -> list[str]:
-    name = name_of(path)
-    with open_bytes(path) as stream:
-        if is_parquet(stream, name):
-            return _from_table(read_parquet(stream, name, _WANTED), references, partial=partial)
-        lines = chain.from_iterable(split_lines(stream, name))
-        first = list(islice(lines, 1))
-        lines = chain(first, lines)
-        if is_json_name(name) or (first and is_output_record(first[0])):
-            return _joined(parse_objects(lines, name), name, references, partial=partial)
-        texts = list(lines)
-    known = {*OUTPUT_TITLES, *chain.from_iterable(OUTPUT_TITLES.values()), "reference", "message", "context", "score"}
-    check_no_table(name, texts, known)
-    _check_count(len(texts), "line", name, references)
-    return texts
-
-
 def is_output_record(line: str) -> bool:
     """Return whether a line is one output as JSON, though the file's name does not say so."""
     if not line.lstrip().startswith("{"):
@@ -277,6 +269,13 @@ def _from_table(table: Table, references: References, *, whose: str = "", partia
         return _joined(table.rows(), whose or table.source, references, partial=partial)
     _check_count(table.height, "row", whose or table.source, references)
     return [text_field(record, "text", place) for place, record in table.rows()]
+
+
+def output_id(record: Mapping[str, Any], place: str) -> str:
+    """Return the id of an output, which must have one."""
+    if (identity := id_field(record, place)) is None:
+        raise DataError(f"{place}: the field id is missing; outputs are joined with references by id")
+    return identity
 
 
 def _check_count(count: int, what: str, name: str, references: References) -> None:
@@ -297,9 +296,7 @@ def _joined(
     texts: list[str | None] = [None] * len(references)
     unknown: dict[str, str] = {}
     for place, record in records:
-        identity = id_field(record, place)
-        if identity is None:
-            raise DataError(f"{place}: the field id is missing; outputs are joined with references by id")
+        identity = output_id(record, place)
         text = text_field(record, "text", place)
         index = positions.get(identity)
         if index is None:
@@ -408,36 +405,23 @@ def match_systems(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     >>> match_systems(["wmt.A.1.de-en.txt", "wmt.B.2.de-en.txt", "wmt.C.3.de-en.txt"], ["wmt.A.1", "wmt.B.2.de-en"])
     {'wmt.A.1.de-en.txt': 'wmt.A.1', 'wmt.B.2.de-en.txt': 'wmt.B.2.de-en'}
     """
-    names = list(dict.fromkeys(names))
-    unused = dict.fromkeys(known)
+    names, unused = dict.fromkeys(names), dict.fromkeys(known)
     found: dict[str, str] = {}
     for fits in (str.__eq__, lambda one, other: _system_stem(one) == _system_stem(other), _up_to_a_dot):
-        matches = _matches([name for name in names if name not in found], list(unused), fits)
-        found |= matches
-        for system in matches.values():
-            del unused[system]
+        partner: dict[str, dict[str, str]] = {"name": {}, "system": {}}
+        for name in (each for each in names if each not in found):
+            for system in unused:
+                if not fits(name, system):
+                    continue
+                for kind, one, other in (("name", name, system), ("system", system, name)):
+                    if (first := partner[kind].setdefault(one, other)) != other:
+                        raise DataError(
+                            f"the system {shown(one)} could be {' or '.join(sorted((first, other)))}; name the outputs "
+                            "as they are named there, NAME=PATH"
+                        )
+        found |= partner["name"]
+        unused = {system: None for system in unused if system not in partner["system"]}
     return {name: found[name] for name in names if name in found}
-
-
-def _matches(names: list[str], known: list[str], fits: Callable[[str, str], bool]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    owner: dict[str, str] = {}
-    for name in names:
-        candidates = [system for system in known if fits(name, system)]
-        if len(candidates) > 1:
-            raise DataError(
-                f"the system {shown(name)} could be {candidates[0]} or {candidates[1]}; "
-                "name the outputs as it is named there, NAME=PATH"
-            )
-        for system in candidates:
-            if system in owner:
-                raise DataError(
-                    f"the system {system} could be {owner[system]} or {name}; "
-                    "name the outputs as they are named there, NAME=PATH"
-                )
-            owner[system] = name
-            found[name] = system
-    return found
 
 
 def _system_stem(name: str) -> str:
@@ -517,28 +501,20 @@ def read_segment_values(path: PathLike, field: str, references: References) -> l
 
 def _rows(path: PathLike, name: str, field: str) -> tuple[list[tuple[str, str | None, Any]], list[str]]:
     """Return the places, ids and values of all rows, and the names of all columns."""
-    with open_bytes(path) as stream:
-        if is_table_name(name):
-            table = read_table(table_rows(stream, name), name)
-            found = find_fields(table.names, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
-            title = found["id"][0] if "id" in found else None
-            rows = [(place, row[title] if title else None, row.get(field, "")) for place, row in table.rows()]
-            return rows, [*table.names]
-        if is_parquet(stream, name):
-            table = read_parquet(stream, name, {"id", field})
-            return [(place, id_field(row, place), row.get(field)) for place, row in table.rows()], [*table.names]
-        lines = chain.from_iterable(split_lines(stream, name))
-        first = next(lines, "")
-        if not is_json_name(name) and not first.lstrip().startswith("{"):
+    with open_rows(path, {"id", field}, lambda first: first.lstrip().startswith("{")) as (form, content):
+        if form == "text":
             raise DataError(
                 f"{name} has no column {shown(field)}, as it holds one text per line; "
                 f"name a table or JSON lines that has it: --by {field}=FILE"
             )
-        rows, known = [], dict[str, None]()
-        for place, record in parse_objects(chain([first], lines), name):
-            rows.append((place, id_field(record, place), record.get(field)))
-            known.update(dict.fromkeys(record))
-        return rows, [*known]
+        if form == "table":
+            found = find_fields(content.names, {"id": REFERENCE_TITLES["id"]}, None, f"{name}: the first row")
+            title = found["id"][0] if "id" in found else None
+            rows = [(place, row[title] if title else None, row.get(field, "")) for place, row in content.rows()]
+            return rows, [*content.names]
+        records = list(content.rows() if form == "parquet" else content)
+        known = content.names if form == "parquet" else dict.fromkeys(chain.from_iterable(row for _, row in records))
+        return [(place, id_field(row, place), row.get(field)) for place, row in records], [*known]
 
 
 def _numbers(values: Sequence[Any]) -> list[Value]:

@@ -7,22 +7,22 @@ and where each begins; where some may be missing, a third array says which are t
 
 from __future__ import annotations
 
-from functools import cached_property
-from itertools import chain
+import sys
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.data.reference_files import check_ids, check_segments, checked_errors, checked_offsets, checked_weights
+from trubleu.data.reference_files import check_ids, check_segments, checked_numbers, checked_offsets
 from trubleu.errors import UsageError, counted
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, shares_as_counts, write_arrays
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from trubleu.data.references import References
     from trubleu.files.paths import PathLike
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
+_COLUMNS: Final = ("texts", "offsets", "weights", "weight_errors", "ids", "origins", "messages", "contexts")
 SUFFIX: Final = ".tbp"
 """What prepared files are called; one is recognised by its first bytes, whatever its name."""
 
@@ -165,77 +166,50 @@ class PreparedFile:
             raise self._file.altered(problem)
         return kernel
 
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """All references, flat."""
-        return self._unpacked("texts")
+    def __getattr__(self, name: str) -> Any:
+        """Read a column of `trubleu.data.reference_files.Columns` when it is first asked for."""
+        if name not in _COLUMNS:
+            raise AttributeError(name)
+        begin = {"offsets": "reference_begins", "ids": "segment_ids"}.get(name, name)
+        for array in self._file.lengths:
+            if array.startswith(begin):
+                self._file.array(array)  # a wrong checksum is reported before what is wrong inside
+        column = self._file.sound(lambda: self._column(name))
+        setattr(self, name, column)
+        return column
 
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """Where each segment begins."""
-        # As signed numbers: one that is too large becomes negative, and is refused.
-        begins = self._file.array("reference_begins").view(np.int64)
-        offsets = self._file.sound(lambda: checked_offsets(begins, self._file.lengths["texts_begins"] - 1))
-        self._file.sound(lambda: check_segments(offsets, None))
-        return offsets
-
-    @cached_property
-    def weights(self) -> NDArray[np.float64] | None:
-        """One weight for each text, or None."""
-        return self._numbers("weights", checked_weights)
-
-    @cached_property
-    def weight_errors(self) -> NDArray[np.float64] | None:
-        """The standard error of each weight, or None."""
-        return self._numbers("weight_errors", checked_errors)
-
-    @cached_property
-    def ids(self) -> tuple[str, ...] | None:
-        """One for each segment; None for numbers."""
-        if "segment_ids_begins" not in self._file.lengths:
+    def _column(self, name: str) -> Any:
+        array, lengths = self._file.array, self._file.lengths
+        match name:
+            case "texts":
+                return self._strings("texts")
+            case "offsets":
+                # As signed numbers: one that is too large becomes negative, and is refused.
+                offsets = checked_offsets(array("reference_begins").view(np.int64), lengths["texts_begins"] - 1)
+                check_segments(offsets, None)
+                return offsets
+            case "weights" | "weight_errors":
+                return checked_numbers(array(name), lengths[name], name) if name in lengths else None
+            case "ids":
+                ids = self._strings("segment_ids")
+                return ids and check_ids(ids, len(ids))
+            case "contexts":
+                if (turns := self._strings("contexts")) is None:
+                    return None
+                begins = checked_offsets(array("contexts_rows").view(np.int64), len(turns)).tolist()
+                values: Iterable[Any] = [turns[begin:end] for begin, end in pairwise(begins)]
+            case _:  # origins and messages
+                # Origins are a few words, each of them a million times: one object for all of them.
+                values = map(sys.intern, self._strings(name) or ()) if name == "origins" else self._strings(name) or ()
+        if f"{name}_there" not in lengths:
             return None
-        ids = self._unpacked("segment_ids")
-        return self._file.sound(lambda: check_ids(ids, len(ids)))
+        there = array(f"{name}_there").tolist()
+        return tuple(value if here else None for value, here in zip(values, there, strict=True))
 
-    @cached_property
-    def origins(self) -> tuple[str | None, ...] | None:
-        """Where each text comes from, or None."""
-        origins = self._optional("origins")
-        # A few words, each of them a million times: one object for all of them.
-        once: dict[str | None, str | None] = {}
-        return None if origins is None else tuple(once.setdefault(origin, origin) for origin in origins)
-
-    @cached_property
-    def messages(self) -> tuple[str | None, ...] | None:
-        """What each segment's references answer to, or None."""
-        return self._optional("messages")
-
-    @cached_property
-    def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
-        """The turns before each message, or None."""
-        if "contexts_rows" not in self._file.lengths:
+    def _strings(self, name: str) -> tuple[str, ...] | None:
+        if f"{name}_begins" not in self._file.lengths:
             return None
-        turns = self._unpacked("contexts")
-        rows = self._file.array("contexts_rows")
-        begins = self._file.sound(lambda: checked_offsets(rows.view(np.int64), len(turns))).tolist()
-        there = self._file.array("contexts_there").tolist()
-        return tuple(turns[begins[i] : begins[i + 1]] if there[i] else None for i in range(len(there)))
-
-    def _unpacked(self, name: str) -> tuple[str, ...]:
-        heap, begins = self._file.array(f"{name}_bytes"), self._file.array(f"{name}_begins")
-        return self._file.sound(lambda: kernels.unpack_texts(heap, begins))
-
-    def _numbers(self, name: str, check: Callable[[ArrayLike, int], NDArray[np.float64]]) -> NDArray[np.float64] | None:
-        if name not in self._file.lengths:
-            return None
-        numbers = self._file.array(name)
-        return self._file.sound(lambda: check(numbers, len(numbers)))
-
-    def _optional(self, name: str) -> tuple[str | None, ...] | None:
-        if f"{name}_there" not in self._file.lengths:
-            return None
-        there = self._file.array(f"{name}_there").tolist()
-        return tuple(text if here else None for text, here in zip(self._unpacked(name), there, strict=True))
+        return kernels.unpack_texts(self._file.array(f"{name}_bytes"), self._file.array(f"{name}_begins"))
 
     def _check_arrays(self, segments: int, references: int) -> None:
         """Refuse arrays that are missing, or of a type or length that does not fit the others."""

@@ -5,26 +5,28 @@ from __future__ import annotations
 import csv
 import math
 import re
+import sys
 import warnings
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
+from trubleu.data.categorical import Labels, check_names, frozen, in_order
 from trubleu.errors import CountedWarning, DataError, counted, nearest, shown
-from trubleu.files.delimited import (
+from trubleu.files.lines import open_bytes, read_text_lines, split_lines
+from trubleu.files.paths import format_to_write, name_of
+from trubleu.files.tables import (
+    check_lengths,
     check_width,
+    find_required,
     finite,
-    finite_numbers,
     guarded,
+    table_rows,
     unguarded,
     whole,
 )
-from trubleu.files.lines import open_bytes, read_text_lines, split_lines
-from trubleu.files.paths import format_to_write, name_of
-from trubleu.files.tables import check_lengths, find_required, table_rows
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
@@ -123,13 +125,14 @@ def read_assessments(path: PathLike) -> list[float]:
     lines = read_text_lines(path)
     if not lines:
         raise DataError(f"{name} is empty; assessments are one number per line")
-    there = [row for row, line in enumerate(lines) if line.strip().casefold() not in _NOT_ASSESSED]
-    if not there:
+    assessments: list[float] = []
+    for number, line in enumerate(lines, 1):
+        score = math.nan if line.strip().casefold() in _NOT_ASSESSED else finite(line)
+        if score is None:
+            raise DataError(f"{name}:{number}: an assessment must be a finite number, not {shown(line)}")
+        assessments.append(score)
+    if all(map(math.isnan, assessments)):
         raise DataError(f"{name} has no assessment; write one number per line, and nothing for an output without one")
-    numbers = finite_numbers([lines[row] for row in there], "an assessment", lambda place: f"{name}:{there[place] + 1}")
-    assessments = [math.nan] * len(lines)
-    for row, number in zip(there, numbers, strict=True):
-        assessments[row] = number
     return assessments
 
 
@@ -138,7 +141,6 @@ COLUMNS = (
 )  # fmt: skip
 
 NOT_RANKED = -1
-_AT_ONCE = 1 << 10  # rows at once: they stay in the CPU cache, and few strings live at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,9 +243,7 @@ class Rankings:
             "ranking": list(map(str, range(len(segment)))) if ranking is None else ranking,
             "language_pair": blank if language_pair is None else language_pair,
         }
-        gathered = _Gathered(source)
-        gathered.add(columns, lambda row: f"{source}: row {row + 1}", may_be_blank=("judge", "language pair"))
-        return gathered.rankings()
+        return _checked(columns, lambda row: f"{source}: row {row + 1}", source, ("judge", "language_pair"))
 
     @classmethod
     def read(cls, path: PathLike) -> Rankings:
@@ -336,11 +336,6 @@ class Rankings:
 _NAMES = ("segments", "systems", "judges", "language_pairs")
 _ROWS = ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking", "language_pair")
 _READ = ("language_pair", "segment", "judge", "system_a", "rank_a", "system_b", "rank_b", "ranking")  # as in `COLUMNS`
-_KINDS = {
-    "language_pair": "language pair", "segment": "segment", "judge": "judge", "system_a": "system",
-    "system_b": "system", "ranking": "ranking",
-}  # fmt: skip
-"""What the columns of names are called; all others are ranks."""
 
 
 def is_rankings(path: PathLike) -> bool:
@@ -374,68 +369,44 @@ def _compacted(rankings: Rankings, rows: NDArray[np.bool_]) -> Rankings:
     )  # fmt: skip
 
 
-class _Gathered:
-    """Rankings that are being read, as numbers."""
+def _checked(
+    columns: Mapping[str, Sequence[Any]], place: Callable[[int], str], source: str, may_be_blank: Sequence[str] = ()
+) -> Rankings:
+    """Check columns as they were found, and return the rankings of all rows that hold ranks."""
+    named = {name: Labels(columns[name]) for name in ("segment", "judge", "language_pair", "ranking")}
+    # Both sides of a pair share one list of systems.
+    systems = Labels(list(chain.from_iterable(zip(columns["system_a"], columns["system_b"], strict=True))))
+    for name, labels in named.items():
+        blank = None if name in may_be_blank else "every line names one"
+        check_names(labels, f"the {name.replace('_', ' ')}", place, blank)
+    check_names(systems, "the system", lambda at: place(at // 2), "every line names one")
+    system_a, system_b = systems.codes[::2], systems.codes[1::2]
+    if (same := system_a == system_b).any():
+        row = int(same.argmax())
+        system = shown(columns["system_a"][row])
+        raise DataError(f"{place(row)}: the system {system} is compared with itself; leave this line out")
+    rank_a, rank_b = (_ranks(columns[name], place) for name in ("rank_a", "rank_b"))
+    ranked = (rank_a != NOT_RANKED) & (rank_b != NOT_RANKED)
+    if unranked := int(len(ranked) - ranked.sum()):
+        what = f"lines of {source} with an output that was not ranked ({NOT_RANKED}), left out"
+        warnings.warn(CountedWarning(what, unranked), stacklevel=4)
+    segment, judge, language_pair, ranking = named.values()
+    everything = Rankings(
+        segment.names, systems.names, judge.names, language_pair.names, segment.codes, system_a, rank_a, system_b,
+        rank_b, judge.codes, ranking.codes, language_pair.codes, source,
+    )  # fmt: skip
+    return _compacted(everything, ranked)
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-        # Both sides of a pair share one list of systems.
-        self._named = {kind: LabelBuilder() for kind in _KINDS.values()}
-        self._ranks: dict[str, int] = {}
-        self._columns: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _ROWS}
 
-    def add(
-        self, columns: Mapping[str, Sequence[Any]], place: Callable[[int], str], may_be_blank: Sequence[str] = ()
-    ) -> None:
-        """Check and add some rows as they were found, in columns."""
-        for name, values in columns.items():
-            kind = _KINDS.get(name)
-            codes = self._rank(values, place) if kind is None else self._names(kind, values, place, may_be_blank)
-            self._columns[name].append(codes)
-        same = self._columns["system_a"][-1] == self._columns["system_b"][-1]
-        if same.any():
-            row = int(same.argmax())
-            system = columns["system_a"][row]
-            raise DataError(f"{place(row)}: the system {shown(system)} is compared with itself; leave this line out")
-
-    def _names(
-        self, what: str, values: Sequence[str], place: Callable[[int], str], may_be_blank: Sequence[str]
-    ) -> NDArray[np.int64]:
-        value: Any
-        for value in dict.fromkeys(values):
-            if not isinstance(value, str):
-                raise DataError(f"{place(list(values).index(value))}: the {what} must be a string, not {shown(value)}")
-            if what not in may_be_blank and (not value or value.isspace()):
-                raise DataError(f"{place(list(values).index(value))}: the {what} is empty; every line names one")
-        return self._named[what].add(values)
-
-    def _rank(self, values: Sequence[str], place: Callable[[int], str]) -> NDArray[np.int64]:
-        for text in dict.fromkeys(values):
-            if text in self._ranks:
-                continue
-            rank = whole(text)
-            if not isinstance(rank, int) or (rank < 1 and rank != NOT_RANKED):
-                row = list(values).index(text)
-                raise DataError(
-                    f"{place(row)}: a rank must be an integer from 1, the best, or {NOT_RANKED} for an output that "
-                    f"was not ranked, not {shown(text)}"
-                )
-            self._ranks[text] = rank
-        return np.fromiter(map(self._ranks.__getitem__, values), np.int64, len(values))
-
-    def rankings(self) -> Rankings:
-        """Return what was gathered, without the rows that hold no ranks."""
-        nothing = np.zeros(0, np.int64)
-        columns: dict[str, Any] = {name: np.concatenate([nothing, *pieces]) for name, pieces in self._columns.items()}
-        ranked = (columns["rank_a"] != NOT_RANKED) & (columns["rank_b"] != NOT_RANKED)
-        if unranked := int(len(ranked) - ranked.sum()):
-            what = f"lines of {self._source} with an output that was not ranked ({NOT_RANKED}), left out"
-            warnings.warn(CountedWarning(what, unranked), stacklevel=4)
-        names = {name: builder.names() for name, builder in self._named.items()}
-        everything = Rankings(
-            names["segment"], names["system"], names["judge"], names["language pair"], **columns, source=self._source
-        )
-        return _compacted(everything, ranked)
+def _ranks(values: Sequence[str], place: Callable[[int], str]) -> NDArray[np.int64]:
+    ranks = {text: whole(text) for text in dict.fromkeys(values)}
+    for text, rank in ranks.items():
+        if not isinstance(rank, int) or (rank < 1 and rank != NOT_RANKED):
+            raise DataError(
+                f"{place(list(values).index(text))}: a rank must be an integer from 1, the best, or {NOT_RANKED} for "
+                f"an output that was not ranked, not {shown(text)}"
+            )
+    return np.fromiter(map(ranks.__getitem__, values), np.int64, len(values))
 
 
 def _read(rows: Iterator[tuple[str, list[str]]], name: str) -> Rankings:
@@ -443,20 +414,19 @@ def _read(rows: Iterator[tuple[str, list[str]]], name: str) -> Rankings:
     if not header:
         raise DataError(f"{name} is empty; its first line must name the columns {', '.join(COLUMNS)}")
     positions = _places(header, first)
-    gathered = _Gathered(name)
-    while piece := list(islice(rows, _AT_ONCE)):
-        places, cells = zip(*piece, strict=True)
-        for place, row in piece:
-            check_width(row, header, place)
-        columns = list(zip(*cells, strict=True))
-        source, target, *others = (columns[index] for index in positions)
-        for languages in (source, target):
-            if "" in languages:
-                raise DataError(f"{places[languages.index('')]}: the language is empty; every line names two")
-        pairs = list(map("-".join, zip(source, target, strict=True)))
-        names = [list(map(unguarded, column)) for column in others]
-        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), places.__getitem__)
-    return gathered.rankings()
+    places: list[str] = []
+    cells: list[list[str]] = [[] for _ in positions]
+    for place, row in rows:
+        check_width(row, header, place)
+        places.append(place)
+        for column, at in zip(cells, positions, strict=True):
+            column.append(sys.intern(unguarded(row[at])))  # few distinct strings, millions of times
+    source, target, *others = cells
+    for languages in (source, target):
+        if "" in languages:
+            raise DataError(f"{places[languages.index('')]}: the language is empty; every line names two")
+    pairs = list(map("-".join, zip(source, target, strict=True)))
+    return _checked(dict(zip(_READ, [pairs, *others], strict=True)), places.__getitem__, name)
 
 
 def _places(header: Sequence[str], place: str) -> list[int]:

@@ -17,18 +17,19 @@ from trubleu.data.reference_files import check_kind, check_storable
 from trubleu.data.titles import RATER_TITLES, RATING_TITLES
 from trubleu.data.weights import FIVE_POINTS, UNIT, exact, guess_scale, weight_on_scale
 from trubleu.errors import DataError, Notice, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import comma_hint, guarded, number, table_writer
-from trubleu.files.jsonl import json_line, kind_of, parse_objects
-from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.parquet import is_parquet, read_parquet, table_of, write_parquet
+from trubleu.files.formats import open_rows
+from trubleu.files.jsonl import json_line, kind_of
+from trubleu.files.parquet import table_of, write_parquet
 from trubleu.files.paths import base_name, format_of, format_to_write, name_of
 from trubleu.files.tables import (
     Table,
     check_lengths,
-    check_titles,
+    comma_hint,
     find_fields,
+    guarded,
+    number,
     read_table,
-    table_rows,
+    table_writer,
     tell_fields,
     text_rows,
 )
@@ -36,7 +37,7 @@ from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import pandas as pd
     import polars as pl
@@ -59,56 +60,19 @@ class RatingColumns(NamedTuple):
     Attributes
     ----------
     fields
-        The name of the column that holds each field; without ``score`` and ``aspect`` in a wide table.
+        The title of the column that holds each field; without ``score`` and ``aspect`` in a wide table.
     scores
         The columns of a wide table that hold scores, one for each aspect or rater; empty in a long one.
     titled
         What the titles of these columns are.
     guessed
         Whether these were taken because nobody said which they are.
-    required
-        The fields that must be there.
     """
 
     fields: dict[str, str]
     scores: tuple[str, ...] = ()
     titled: Literal["aspect", "rater"] = "aspect"
     guessed: bool = False
-    required: tuple[str, ...] = REQUIRED
-
-    @classmethod
-    def given(cls, columns: Mapping[str, str] | None, aspects: Sequence[str] | None) -> RatingColumns:
-        """Take what a caller says; fields that are not mentioned have columns of their own names.
-
-        Raises
-        ------
-        UsageError
-            If it is no mapping of fields, or no sequence of names.
-        """
-        named = dict(columns or {})
-        for name, column in named.items():
-            if name not in FIELDS:
-                raise UsageError(f"columns: there is no field {shown(name)}; {nearest(str(name), FIELDS)}")
-            if not isinstance(column, str):
-                raise UsageError(f"columns: the column of {name} must be a string, not {shown(column)}")
-        if isinstance(aspects, str):
-            raise UsageError(f"aspects must be several names, not the string {shown(aspects)}; write ({aspects!r},)")
-        aspects = tuple(dict.fromkeys(aspects or ()))
-        if aspects and (wrong := [field for field in ("score", "aspect") if field in named]):
-            raise UsageError(
-                f"columns has a {wrong[0]}, but aspects are given, each with scores of its own; leave one out"
-            )
-        taken = (*named.values(), *aspects)
-        if repeated := [column for column in taken if taken.count(column) > 1]:
-            raise UsageError(f"the column {shown(repeated[0])} is given twice; a column holds one thing only")
-        fields = [field for field in FIELDS if not aspects or field not in ("score", "aspect")]
-        return cls(
-            {field: named.get(field, field) for field in fields if field in named or field not in taken}, aspects
-        )
-
-    def wanted(self) -> tuple[str, ...]:
-        """Return the names of all columns that may be needed."""
-        return (*self.fields.values(), *self.scores)
 
 
 def find_columns(
@@ -128,21 +92,32 @@ def find_columns(
     DataError
         If a column is missing, there twice, or two could be meant.
     UsageError
-        As in `RatingColumns.given`.
+        If ``columns`` is no mapping of fields, or ``aspects`` no sequence of names.
     """
-    said = RatingColumns.given(columns, aspects)
-    free = [title for title in titles if title not in said.scores]
-    several = {} if said.scores else RATER_TITLES
-    found = find_fields(free, {field: RATING_TITLES[field] for field in said.fields}, columns, place, several)
+    named = dict(columns or {})
+    for name, column in named.items():
+        if not isinstance(column, str):
+            raise UsageError(f"columns: the column of {name} must be a string, not {shown(column)}")
+    if isinstance(aspects, str):
+        raise UsageError(f"aspects must be several names, not the string {shown(aspects)}; write ({aspects!r},)")
+    aspects = tuple(dict.fromkeys(aspects or ()))
+    if aspects and (wrong := [field for field in ("score", "aspect") if field in named]):
+        raise UsageError(f"columns has a {wrong[0]}, but aspects are given, each with scores of its own; leave one out")
+    taken = (*named.values(), *aspects)
+    if again := [column for column in taken if taken.count(column) > 1]:
+        raise UsageError(f"the column {shown(again[0])} is given twice; a column holds one thing only")
+    synonyms = {field: RATING_TITLES[field] for field in FIELDS if not aspects or field not in ("score", "aspect")}
+    free = [title for title in titles if title not in aspects]
+    found = find_fields(free, synonyms, named, place, {} if aspects else RATER_TITLES)
     people = found.pop("ratings", ())
     fields = {field: title for field, (title,) in found.items()}
-    for title in said.scores:
+    for title in aspects:
         if title not in titles:
             raise DataError(f"{place}: there is no column {shown(title)}; {nearest(title, titles)}")
-    layout = RatingColumns(fields, said.scores)
+    layout = RatingColumns(fields, aspects)
     if "rater" not in fields and "score" not in fields and people:
         layout = RatingColumns(fields, people, "rater")
-    elif not said.scores and "score" not in fields and "aspect" not in fields:
+    elif not aspects and "score" not in fields and "aspect" not in fields:
         scores = tuple(title for title in dict.fromkeys(titles) if title not in fields.values())
         layout = RatingColumns(fields, scores, guessed=True)
     for name in required:
@@ -151,58 +126,79 @@ def find_columns(
                 f"{place}: the column {name} must be there; columns found: {some(titles)}; say which it is: "
                 f"--columns {name}=TITLE"
             )
-    check_titles(titles, layout.wanted(), place)
     return layout
 
 
-def long_table(table: Table, layout: RatingColumns) -> Table:
-    """Give the fields their own names, and every score of a row of a wide table a row of its own.
+def rating_table(
+    table: Table,
+    columns: Mapping[str, str] | None = None,
+    aspects: Sequence[str] | None = None,
+    *,
+    required: Sequence[str] = REQUIRED,
+    only: Collection[str] | None = None,
+    texts: bool = False,
+) -> Table:
+    """Give the fields of ratings their own names, and every score of a row of a wide table a row of its own.
+
+    Parameters
+    ----------
+    table
+        With all its columns.
+    columns, aspects, only
+        As in `Ratings.read`.
+    required
+        The fields that must be there; without ``rater`` scores may be means.
+    texts
+        Whether scores are texts that hold numbers.
 
     Raises
     ------
     DataError
-        If a column that is required is missing.
+        If a column is missing, or another than aspects is left where aspects are guessed.
     """
-    table.require(*_required(layout))
-    named = {field: table.columns[title] for field, title in layout.fields.items() if title in table.columns}
-    if not layout.scores:
-        return replace(table, columns=named)
-    count = len(layout.scores)
-    long: dict[str, Sequence[Any]] = {
-        field: [value for value in column for _ in range(count)] for field, column in named.items()
-    }
-    scores = zip(*(table.columns[title] for title in layout.scores), strict=True)
-    long["score"] = [score for row in scores for score in row]
-    long[layout.titled] = list(layout.scores) * table.height
-    places = [f"{table.place(row)}, column {title}" for row in range(table.height) for title in layout.scores]
-    found = replace(table, columns=long, height=len(places), places=places)
-    # Not everybody rates everything.
-    return found if layout.titled == "aspect" else found.take([score != "" for score in long["score"]])
+    place = f"{table.source}: the first row" if texts else table.source
+    layout = find_columns(table.names, columns, aspects, place, required)
+    if layout.guessed and only is not None and set(only) <= set(layout.scores):
+        layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
+    scored = {title: table.columns[title] for title in (*filter(None, [layout.fields.get("score")]), *layout.scores)}
+    if texts:
+        scored = {title: list(map(number, column)) for title, column in scored.items()}
+    for title in layout.scores if layout.guessed else ():
+        for row, value in enumerate(scored[title]):
+            if isinstance(value, str):
+                raise DataError(
+                    f"{table.place(row)}: the column {title} holds {shown(value)}, but without a column score every "
+                    "other column must hold the scores of an aspect; name the column of scores (--columns "
+                    "score=TITLE), say which are aspects (--aspect NAME), or take this one out"
+                )
+    unnamed = "rater" not in layout.fields and layout.titled != "rater"
+    told: dict[str, tuple[str, ...]] = {field: (title,) for field, title in layout.fields.items()}
+    told |= {f"{layout.titled}s": layout.scores} if layout.scores else {}
+    tell_fields(told, table.source, ", each score the mean of unnamed raters" if unnamed else "")
+    long = {field: scored.get(title, table.columns[title]) for field, title in layout.fields.items()}
+    found = replace(table, columns=long)
+    if layout.scores:
+        long = {field: [value for value in column for _ in layout.scores] for field, column in long.items()}
+        long["score"] = list(chain.from_iterable(zip(*(scored[title] for title in layout.scores), strict=True)))
+        long[layout.titled] = list(layout.scores) * table.height
+        places = [f"{table.place(row)}, column {title}" for row in range(table.height) for title in layout.scores]
+        found = replace(table, columns=long, height=len(places), places=places)
+        if layout.titled == "rater":  # not everybody rates everything
+            found = found.take([score not in ("", None) for score in long["score"]])
+    return replace(found, columns={**found.columns, "rater": [MEAN] * found.height}) if unnamed else found
 
 
-def _required(layout: RatingColumns) -> list[str]:
-    return [*(layout.fields[name] for name in layout.required if name in layout.fields), *layout.scores]
-
-
-def frame_ratings(frame: Frame, layout: RatingColumns) -> Table:
-    """Take the ratings of a frame (see `Ratings.from_frame`)."""
-    return long_table(table_of(frame, layout.wanted()), layout)
-
-
-def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumns) -> Table:
+def gather(records: Iterable[tuple[str, Any]], source: str) -> Table:
     """Put records, each with its place, into columns."""
-    required = _required(layout)
     found = list(records)
     for place, record in found:
         if not isinstance(record, Mapping):
             raise DataError(
-                f"{place}: a rating must be a mapping with the fields {some(required)}, not {shown(record)}"
+                f"{place}: a rating must be a mapping with the fields {some(REQUIRED)}, not {shown(record)}"
             )
-        for name in required:
-            if name not in record:
-                raise DataError(f"{place}: the field {name} is missing; a rating has {some(required)}")
-    columns = {name: [record.get(name) for _, record in found] for name in layout.wanted()}
-    return long_table(Table(source, tuple(columns), columns, len(found), [place for place, _ in found]), layout)
+    names = tuple(dict.fromkeys(chain.from_iterable(record for _, record in found))) or REQUIRED
+    columns = {name: [record.get(name) for _, record in found] for name in names}
+    return Table(source, names, columns, len(found), [place for place, _ in found])
 
 
 def read_ratings(
@@ -214,65 +210,22 @@ def read_ratings(
     *,
     means: bool = False,
 ) -> Table:
-    """Read a file of ratings (see `Ratings.read`); ``means`` allows tables without raters."""
+    """Read a file of ratings (see `Ratings.read`); ``means`` allows files without raters."""
     name = name_of(path)
-    required = tuple(name for name in REQUIRED if name != "system" or system is None)
-    layout = RatingColumns.given(columns, aspects)._replace(required=required)
-    with open_bytes(path) as stream:
-        if is_parquet(stream, name):
-            raw = long_table(read_parquet(stream, name, layout.wanted()), layout)
-        elif format_of(name) == "xlsx":
-            raw = _tabular(table_rows(stream, name), name, required, columns, aspects, only, means)
-        else:
-            lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
-            first = next(lines, "")
-            lines = chain([first], lines) if first else lines
-            if format_of(name) == "jsonl" or (format_of(name) is None and first.lstrip().startswith("{")):
-                raw = gather(parse_objects(lines, name), name, layout)
-            else:
-                raw = _tabular(text_rows(lines, name), name, required, columns, aspects, only, means)
+    given = {"rater": means, "system": system is not None}
+    required = [field for field in REQUIRED if not given.get(field)]
+    unnamed = format_of(name) is None
+    with open_rows(path, None, lambda line: unnamed and line.lstrip().startswith("{"), keep_ends=True) as (form, rows):
+        if form == "jsonl":
+            rows = gather(rows, name)
+        elif form == "text":
+            rows = read_table(text_rows(rows, name), name)
+    texts = form in ("table", "text")
+    raw = rating_table(rows, columns, aspects, required=required, only=only, texts=texts)
     if system is None:
         return raw
     named = raw.columns.get("system") or [None] * raw.height
     return replace(raw, columns={**raw.columns, "system": [system if each is None else each for each in named]})
-
-
-def _tabular(
-    rows: Iterator[tuple[str, list[str]]],
-    name: str,
-    required: Sequence[str],
-    columns: Mapping[str, str] | None,
-    aspects: Sequence[str] | None,
-    only: Collection[str] | None,
-    means: bool,
-) -> Table:
-    """Take ratings of rows with their places, the titles first, by which columns are found."""
-    first, header = next(rows, ("", []))
-    if not header:
-        raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
-    titles = [title.strip() for title in header]
-    layout = find_columns(titles, columns, aspects, first, [each for each in required if each != "rater" or not means])
-    table = read_table(chain([(first, header)], rows), name)
-    if layout.guessed and only is not None and set(only) <= set(layout.scores):
-        layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
-    scores = [*filter(None, [layout.fields.get("score")]), *layout.scores]
-    table = replace(
-        table, columns={**table.columns, **{each: list(map(number, table.columns[each])) for each in scores}}
-    )
-    for title in layout.scores if layout.guessed else ():
-        for row, value in enumerate(table.columns[title]):
-            if isinstance(value, str):
-                raise DataError(
-                    f"{table.place(row)}: the column {title} holds {shown(value)}, but without a column score every "
-                    "other column must hold the scores of an aspect; name the column of scores (--columns "
-                    "score=TITLE), say which are aspects (--aspect NAME), or take this one out"
-                )
-    unnamed = "rater" not in layout.fields and layout.titled != "rater"
-    told: dict[str, tuple[str, ...]] = {field: (title,) for field, title in layout.fields.items()}
-    told |= {f"{layout.titled}s": layout.scores} if layout.scores else {}
-    tell_fields(told, name, ", each score the mean of unnamed raters" if unnamed else "")
-    raw = long_table(table, layout._replace(required=()))
-    return replace(raw, columns={**raw.columns, "rater": [MEAN] * raw.height}) if unnamed else raw
 
 
 def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -383,11 +336,16 @@ def check_pairs(systems: Sequence[str], pairs: Sequence[str | None] | None, plac
     """Refuse a pair that the system of its row is no part of."""
     for row, pair in enumerate(pairs or ()):
         system = systems[row]
-        # Not split at the colon: the name of a system may hold one.
-        if pair and not (pair.startswith(f"{system}:") or pair.endswith(f":{system}")):
+        if pair and not (others := _others(system, pair)):
             raise DataError(f"{place(row)}: the system {shown(system)} is not one of the pair {shown(pair)}; write A:B")
-        if pair and len(pair) == len(system) + 1:
+        if pair and "" in others:
             raise DataError(f"{place(row)}: the pair {shown(pair)} names one system only; write A:B")
+
+
+def _others(system: str, pair: str) -> list[str]:
+    """Return which systems may stand beside one in a pair, whose names may hold colons; none if it is not in there."""
+    others = [pair.removeprefix(f"{system}:")] if pair.startswith(f"{system}:") else []
+    return others + ([pair.removesuffix(f":{system}")] if pair.endswith(f":{system}") else [])
 
 
 def repeated(key: tuple[Any, ...], place: str, other: str) -> str:
@@ -404,12 +362,8 @@ def repeated(key: tuple[Any, ...], place: str, other: str) -> str:
 def in_pair(system: str, shown_pair: str | None, pair: str, *, any_pair: bool) -> bool:
     """Whether a system's output was shown in a pair, whichever of the two came first."""
     if any_pair:
-        return pair.startswith(f"{system}:") or pair.endswith(f":{system}")
-    if shown_pair is None:
-        return False
-    # Not split at the colon: the name of a system may hold one.
-    others = [shown_pair.removeprefix(f"{system}:")] if shown_pair.startswith(f"{system}:") else []
-    others += [shown_pair.removesuffix(f":{system}")] if shown_pair.endswith(f":{system}") else []
+        return bool(_others(system, pair))
+    others = _others(system, shown_pair or "")
     return any(pair in (shown_pair, f"{other}:{system}", f"{system}:{other}") for other in others)
 
 
@@ -537,7 +491,7 @@ class Ratings:
         and ``aspect``. Others are ignored. The first line of CSV and TSV names them. A file whose name tells nothing
         is Parquet by its first bytes, JSON lines if it begins with ``{``, TSV if its first line has a tab, else CSV.
 
-        In CSV and TSV, columns may also have other usual names, in upper or lower case: an item may be called instance,
+        Columns may also have other usual names, in upper or lower case: an item may be called instance,
         segment or example, a system model, a rater judge, annotator, worker or assessor, a score rating, each also with
         ``ID`` at the end. The names above go first. If there is no column of scores and none of aspects, every other
         column is an aspect with scores of its own.
@@ -597,7 +551,7 @@ class Ratings:
         {('7', 'A'): 1}
         """
         numbered = ((f"ratings: row {number}", row) for number, row in enumerate(rows, 1))
-        return cls._from_raw(gather(numbered, "ratings", RatingColumns.given(columns, aspects)), scale, repeats)
+        return cls._from_raw(rating_table(gather(numbered, "ratings"), columns, aspects), scale, repeats)
 
     @classmethod
     def from_frame(
@@ -618,7 +572,7 @@ class Ratings:
         >>> Ratings.from_frame(frame).weights()
         {('7', 'A'): 0.5, ('7', 'B'): -0.5}
         """
-        return cls._from_raw(frame_ratings(frame, RatingColumns.given(columns, aspects)), scale, repeats)
+        return cls._from_raw(rating_table(table_of(frame), columns, aspects), scale, repeats)
 
     @overload
     def to_frame(self, kind: Literal["polars"] = "polars") -> pl.DataFrame: ...

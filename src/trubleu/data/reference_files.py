@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from bisect import bisect_right
 from collections.abc import Callable
-from itertools import accumulate, chain, compress, pairwise, repeat
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from itertools import chain, compress, pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,15 +22,13 @@ from trubleu.data.weights import (
     weight_from_ratings,
     weight_on_scale,
     weight_problem,
-    weights_array,
 )
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import comma_hint, finite
-from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
-from trubleu.files.lines import open_bytes, read_text_lines, split_lines
-from trubleu.files.parquet import is_parquet, read_parquet
+from trubleu.files.formats import open_rows
+from trubleu.files.jsonl import is_json_name, json_line, kind_of
+from trubleu.files.lines import read_text_lines
 from trubleu.files.paths import PathLike, base_name, check_standard_input_once, name_of
-from trubleu.files.tables import check_no_table, is_table_name, read_table, table_rows, tell_fields
+from trubleu.files.tables import check_no_table, comma_hint, finite, is_table_name, tell_fields
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.optional_deps import pandas_module, polars_module
@@ -40,8 +36,6 @@ from trubleu.optional_deps import pandas_module, polars_module
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pandas as pd
-    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from trubleu.data.references import Reference, References, Segment
@@ -49,11 +43,11 @@ if TYPE_CHECKING:
     from trubleu.files.tables import Table
 
 
-_AT_ONCE: Final = 1 << 16  # references that are checked together
-_MISSING: Final = object()
-
 Rated: TypeAlias = tuple[tuple[str | None, float], ...]
 """The ratings of a text: who gave each, if that is known, and its value from -1 to 1."""
+
+PlaceOf: TypeAlias = Callable[[int], str]
+"""Names a row in messages."""
 
 
 class Columns(NamedTuple):
@@ -119,27 +113,15 @@ def checked_offsets(offsets: ArrayLike, count: int) -> NDArray[np.int64]:
     return array
 
 
-def checked_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Return weights as a read-only array; refuse those that are not one from -1 to 1, or NaN, for each text."""
-    array = _one_each(weights, count, "weights")
-    if len(outside := np.flatnonzero(np.abs(array) > 1)):
-        raise DataError(f"weight {outside[0] + 1} {weight_problem(float(array[outside[0]]))}")
-    return array
-
-
-def checked_errors(errors: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Return standard errors as a read-only array; refuse those that are not one from 0 to 1, or NaN, for each text."""
-    array = _one_each(errors, count, "weight_errors")
-    if len(outside := np.flatnonzero((array < 0) | (array > 1))):
-        at = int(outside[0])
-        raise DataError(f"the standard error of weight {at + 1} must be from 0 to 1, not {array[at]:g}")
-    return array
-
-
-def _one_each(numbers: ArrayLike, count: int, what: str) -> NDArray[np.float64]:
+def checked_numbers(numbers: ArrayLike, count: int, what: Literal["weights", "weight_errors"]) -> NDArray[np.float64]:
+    """Return weights, from -1 to 1, or their standard errors, from 0, as a read-only array of one for each text."""
     array = np.array(numbers, dtype=np.float64)
     if array.shape != (count,):
         raise DataError(f"{what} have the shape {array.shape}; give one for each of the {count} texts")
+    low, name = (-1, "weight") if what == "weights" else (0, "the standard error of weight")
+    if len(outside := np.flatnonzero((array < low) | (array > 1))):
+        at = int(outside[0])
+        raise DataError(f"{name} {at + 1} must be from {low} to 1, not {array[at]:g}")
     array.flags.writeable = False
     return array
 
@@ -194,84 +176,52 @@ def context_field(record: Mapping[str, Any], place: str) -> tuple[str, ...] | No
     return tuple(context)
 
 
-Where: TypeAlias = Callable[[int], tuple[str, str]]
-"""The place of a reference, and the path that leads to it inside the line or row."""
+class _FieldError(ValueError):
+    """Something is wrong with a field of a reference, whose place is not known here."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field, self.problem = field, problem
+
+    def at(self, place: str, path: str = "") -> DataError:
+        return DataError(f"{place}: {'.'.join(filter(None, (path, self.field)))} {self.problem}")
 
 
-def _checked_items(given: Mapping[str, Sequence[Any]], where: Where) -> tuple[list[Any], ...]:
-    """Check columns of references: texts, weights, their errors and ratings, and origins; no row is looked at alone
-    unless it has ratings or something is wrong.
-    """
-    texts = given["text"]
-    text, weight, weight_se, ratings, raters, origin, rated = (
-        given.get(name, [None] * len(texts)) for name in (*REFERENCE_FIELDS, "rated")
-    )
-    if (at := _first_other(texts, str)) is not None:
-        text_field({} if texts[at] is _MISSING else {"text": texts[at]}, "text", *where(at))
-    if (at := _first_other(origin, str, NoneType)) is not None:
-        optional_text({"origin": origin[at]}, "origin", *where(at))
-    rows = range(len(texts))
-    weights = weights_array(weight) if _first_other(ratings, NoneType) is None else None
-    if weights is None:
-        weights = np.array([_weight_of(weight[at], ratings[at], at, where) for at in rows], dtype=np.float64)
-        rated = [_rated(ratings[at], raters[at], at, where) if ratings[at] else rated[at] for at in rows]
-    errors = np.full(len(texts), np.nan)
-    if _first_other(weight_se, NoneType) is not None:
-        errors = np.array([_error_of(each, at, where) for at, each in enumerate(weight_se)], dtype=np.float64)
-    return list(text), weights.tolist(), errors.tolist(), list(rated), list(origin)
-
-
-def _first_other(values: Sequence[Any], *kinds: type) -> int | None:
-    """Return where the first value of another type is, if there is one."""
-    if set(map(type, values)) <= {*kinds}:
-        return None
-    return next(at for at, value in enumerate(values) if type(value) not in kinds)
-
-
-def _weight_of(weight: Any, ratings: Any, at: int, where: Where) -> float:
+def _weight_of(weight: Any, ratings: Any) -> float:
     """Return the weight that a reference's weight and ratings agree on, NaN if it is not rated yet."""
-    problem = None
     if weight is not None and type(weight) is not float and type(weight) is not int:
-        problem = f"weight must be a number from -1 to 1 or null, not {kind_of(weight)}"
-    elif weight is not None and (wrong := weight_problem(weight, "write null for a reference that is not rated yet")):
-        problem = f"weight {wrong}"
-    elif ratings is None or ratings == []:
+        raise _FieldError("weight", f"must be a number from -1 to 1 or null, not {kind_of(weight)}")
+    if weight is not None and not -1 <= weight <= 1:
+        remedy = "write null for a reference that is not rated yet"
+        raise _FieldError("weight", weight_problem(weight, remedy) or "")
+    if ratings is None or ratings == []:
         return math.nan if weight is None else float(weight)
-    elif type(ratings) is not list:
-        problem = f"ratings must be an array of integers from 1 to 5, not {kind_of(ratings)}"
-    elif wrong := ratings_problem(ratings):
-        problem = f"ratings {wrong}"
-    elif weight is not None and not agrees(weight, ratings):
-        problem = (
-            f"weight is {shown(weight)} but its ratings give {weight_from_ratings(ratings):.6g}; correct one of them "
-            "or leave the weight out"
+    if type(ratings) is not list:
+        raise _FieldError("ratings", f"must be an array of integers from 1 to 5, not {kind_of(ratings)}")
+    if wrong := ratings_problem(ratings):
+        raise _FieldError("ratings", wrong)
+    if weight is not None and not agrees(weight, ratings):
+        raise _FieldError(
+            "weight",
+            f"is {shown(weight)} but its ratings give {weight_from_ratings(ratings):.6g}; correct one of them "
+            "or leave the weight out",
         )
-    if problem:
-        raise _wrong(problem, at, where)
     return weight_from_ratings(ratings) if weight is None else float(weight)
 
 
-def _wrong(problem: str, at: int, where: Where) -> DataError:
-    place, path = where(at)
-    return DataError(f"{place}: {path}{problem}")
-
-
-def _error_of(error: Any, at: int, where: Where) -> float:
-    if error is None:
-        return math.nan
-    if (type(error) is not float and type(error) is not int) or not 0 <= error <= 1:
+def _error_of(error: Any) -> float:
+    if type(error) not in (float, int) or not 0 <= error <= 1:
         told = shown(error) if type(error) in (float, int) else kind_of(error)
-        raise _wrong(f"weight_se must be a number from 0 to 1 or null, not {told}", at, where)
+        raise _FieldError("weight_se", f"must be a number from 0 to 1 or null, not {told}")
     return float(error)
 
 
-def _rated(ratings: Sequence[int], raters: Any, at: int, where: Where) -> Rated:
+def _rated(ratings: Sequence[int], raters: Any) -> Rated:
     if raters is None:
         raters = [None] * len(ratings)
     elif type(raters) is not list or len(raters) != len(ratings) or not all(type(each) is str for each in raters):
-        raise _wrong(f"raters must be an array of {len(ratings)} strings, one for each rating", at, where)
+        raise _FieldError("raters", f"must be an array of {len(ratings)} strings, one for each rating")
     elif len(set(raters)) < len(raters):
-        raise _wrong("raters names somebody twice; give one rating per rater", at, where)
+        raise _FieldError("raters", "names somebody twice; give one rating per rater")
     return tuple((rater, (rating - 3) / 2) for rater, rating in zip(raters, ratings, strict=True))
 
 
@@ -289,9 +239,12 @@ class SegmentCollector:
         self._places: dict[str, str] = {}
         self._messages: list[str | None] = []
         self._contexts: list[tuple[str, ...] | None] = []
-        self._items: list[Any] = []  # references that were not looked at yet
         self._ends = [0]
-        self._checked: tuple[list[Any], ...] = ([], [], [], [], [])
+        self._texts: list[str] = []
+        self._weights: list[float] = []
+        self._errors: list[float] = []
+        self._rated: list[Rated | None] = []
+        self._origins: list[str | None] = []
         self._weighted = False
         self._unverified = 0
 
@@ -303,80 +256,103 @@ class SegmentCollector:
             raise DataError(
                 f"{place}: the id {shown(identity)} is already used at {first}; every segment needs its own"
             )
+        items = record.get("references")
+        if type(items) is not list:
+            what = "an array of objects, each with a text"
+            missing = f"the field references is missing; add {what}"
+            wrong = f"references must be {what}, not {kind_of(items)}"
+            raise DataError(f"{place}: {wrong if 'references' in record else missing}")
+        if not items:
+            raise DataError(f"{place}: references is empty; give every segment at least one reference or leave it out")
+        self._begin(record, place)
+        begin = len(self._texts)
+        try:
+            for item in items:
+                self._take_item(item)
+        except _FieldError as error:
+            raise error.at(place, f"references[{len(self._texts) - begin}]") from None
+        self._ends.append(len(self._texts))
+
+    def add_rows(self, columns: Mapping[str, Sequence[Any]], identities: Sequence[str | None], place: PlaceOf) -> None:
+        """Add columns with one row per reference; rows with the same id are of one segment."""
+        groups: dict[str, list[int]] = {}
+        for row, identity in enumerate(identities):
+            if identity is None:
+                raise DataError(f"{place(row)}: the id is empty; every row names the segment that its text belongs to")
+            groups.setdefault(identity, []).append(row)
+        self._weighted = bool(groups) and not columns.keys().isdisjoint(("weight", "ratings"))
+        nothing = [None] * len(identities)
+        items = list(zip(*(columns.get(name, nothing) for name in (*REFERENCE_FIELDS, "rated")), strict=True))
+        for identity, rows in groups.items():
+            first = self._places[identity] = place(rows[0])
+            heads = {name: _common(columns[name], name, rows, place) for name in SEGMENT_FIELDS[1:] if name in columns}
+            self._begin(heads, first)
+            for row in rows:
+                try:
+                    self._take(*items[row])
+                except _FieldError as error:
+                    raise error.at(place(row)) from None
+            self._ends.append(len(self._texts))
+
+    def _begin(self, record: Mapping[str, Any], place: str) -> None:
         self._messages.append(optional_text(record, "message", place))
         self._contexts.append(context_field(record, place))
-        items = _items(record, place)
-        self._items += items
-        self._ends.append(self._ends[-1] + len(items))
-        if len(self._items) >= _AT_ONCE:
-            self._check()
 
-    def _check(self) -> None:
-        before = len(self._checked[0])
-        items: list[Any] = [{"text": item} if type(item) is str else item for item in self._items]
-        self._items = []
-        places: list[str] = []
+    def _take_item(self, item: Any) -> None:
+        if type(item) is str:
+            self._take(item)
+            return
+        if type(item) is not dict:
+            raise _FieldError("", f'must be a string or an object with a "text", not {kind_of(item)}')
+        if "text" not in item:
+            raise _FieldError("text", 'is missing; add a string, "" if it is empty')
+        self._take(*map(item.get, REFERENCE_FIELDS))
+        self._weighted = self._weighted or "weight" in item or "ratings" in item
+        self._unverified += item.get("unverified") is True
 
-        def where(at: int) -> tuple[str, str]:
-            if not places:
-                places.extend(self._places.values())
-            segment = bisect_right(self._ends, before + at) - 1
-            return places[segment], f"references[{before + at - self._ends[segment]}]."
-
-        if (at := _first_other(items, dict)) is not None:
-            place, path = where(at)
-            raise DataError(
-                f'{place}: {path[:-1]} must be a string or an object with a "text", not {kind_of(items[at])}'
-            )
-        columns = {name: [item.get(name) for item in items] for name in REFERENCE_FIELDS}
-        columns["text"] = [item.get("text", _MISSING) for item in items]
-        for column, more in zip(self._checked, _checked_items(columns, where), strict=True):
-            column += more
-        self._weighted = self._weighted or any("weight" in item or "ratings" in item for item in items)
-        self._unverified += sum(item.get("unverified") is True for item in items)
+    def _take(
+        self,
+        text: Any,
+        weight: Any = None,
+        weight_se: Any = None,
+        ratings: Any = None,
+        raters: Any = None,
+        origin: Any = None,
+        rated: Rated | None = None,
+    ) -> None:
+        """Add a reference to the latest segment."""
+        if type(text) is not str:
+            raise _FieldError("text", f"must be a string, not {kind_of(text)}")
+        if origin is not None and type(origin) is not str:
+            raise _FieldError("origin", f"must be a string, not {kind_of(origin)}")
+        self._weights.append(_weight_of(weight, ratings))
+        self._errors.append(math.nan if weight_se is None else _error_of(weight_se))
+        self._rated.append(_rated(ratings, raters) if ratings else rated)
+        self._origins.append(origin)
+        self._texts.append(text)
 
     def columns(self) -> Columns:
         """Return all that was added, and warn of weights that the file says nobody has checked."""
-        self._check()
         if self._unverified:
             what = f"weights in {self._source} given by a model and checked by nobody"
             warnings.warn(CountedWarning(what, self._unverified), stacklevel=2)
-        heads = tuple(self._places), self._messages, self._contexts
-        return _flat_columns(self._ends, heads, self._checked, self._weighted, self._source)
-
-
-def _flat_columns(
-    ends: Sequence[int], heads: tuple[Any, Any, Any], items: tuple[list[Any], ...], weighted: bool, source: str
-) -> Columns:
-    ids, messages, contexts = heads
-    texts, weights, errors, rated, origins = items
-    # Standard errors that were given, or else follow from ratings.
-    found = np.array(errors, dtype=np.float64)
-    if any(rated):
-        found = np.where(np.isnan(found), weight_errors([[value for _, value in each or ()] for each in rated]), found)
-    return Columns(
-        tuple(texts),
-        np.array(ends, dtype=np.int64),
-        np.array(weights, dtype=np.float64) if weighted else None,
-        None if np.isnan(found).all() else found,
-        unless_all_none(rated),
-        ids,
-        unless_all_none(origins),
-        unless_all_none(messages),
-        unless_all_none(contexts),
-        source,
-    )
-
-
-def _items(record: Mapping[str, Any], place: str) -> list[Any]:
-    items = record.get("references")
-    if type(items) is not list:
-        if "references" not in record:
-            raise DataError(f"{place}: the field references is missing; add an array of objects, each with a text")
-        raise DataError(f"{place}: references must be an array of objects, each with a text, not {kind_of(items)}")
-    if not items:
-        raise DataError(f"{place}: references is empty; give every segment at least one reference or leave it out")
-    return items
+        # Standard errors that were given, or else follow from ratings.
+        errors = np.array(self._errors, dtype=np.float64)
+        if any(self._rated):
+            values = [[value for _, value in each or ()] for each in self._rated]
+            errors = np.where(np.isnan(errors), weight_errors(values), errors)
+        return Columns(
+            tuple(self._texts),
+            np.array(self._ends, dtype=np.int64),
+            np.array(self._weights, dtype=np.float64) if self._weighted else None,
+            None if np.isnan(errors).all() else errors,
+            unless_all_none(self._rated),
+            tuple(self._places),
+            unless_all_none(self._origins),
+            unless_all_none(self._messages),
+            unless_all_none(self._contexts),
+            self._source,
+        )
 
 
 def unless_all_none(values: list[Any]) -> tuple[Any, ...] | None:
@@ -384,16 +360,8 @@ def unless_all_none(values: list[Any]) -> tuple[Any, ...] | None:
     return tuple(values) if any(value is not None for value in values) else None
 
 
-def read_references(lines: Iterable[str], name: str) -> Columns:
-    """Read the lines of a file of references (see `References.read`)."""
-    collector = SegmentCollector(name)
-    for place, record in parse_objects(lines, name):
-        collector.add(record, place, base_name(place) if record.get("id") is None else "")
-    return collector.columns()
-
-
 def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: bool) -> None:
-    """Write segments as `read_references` reads them."""
+    """Write segments as `References.read` reads them."""
     with atomic_writer(path) as stream:
         for segment in segments:
             items = [
@@ -423,57 +391,24 @@ WANTED = (*SEGMENT_FIELDS, "references", *REFERENCE_FIELDS)
 
 def segments_from_table(table: Table) -> Columns:
     """Make references of a table in either form (see `References.from_frame`)."""
-    if "references" in table.columns:
-        return _from_nested(table)
-    if "text" in table.columns:
-        return _from_long(table)
-    raise DataError(
-        f"{table.source}: a column references (one row per segment) or text (one row per reference) must be there; "
-        f"columns found: {some(table.names) or 'none'}"
-    )
-
-
-def _from_nested(table: Table) -> Columns:
     collector = SegmentCollector(table.source)
-    for row, (place, record) in enumerate(table.rows()):
-        collector.add(record, place, table.default_id(row) if record.get("id") is None else "")
+    if "references" in table.columns:
+        for row, (place, record) in enumerate(table.rows()):
+            collector.add(record, place, table.default_id(row) if record.get("id") is None else "")
+    elif "text" in table.columns:
+        table.require("id")
+        identities = [id_field({"id": value}, table.place(row)) for row, value in enumerate(table.columns["id"])]
+        collector.add_rows(table.columns, identities, table.place)
+    else:
+        raise DataError(
+            f"{table.source}: a column references (one row per segment) or text (one row per reference) must be "
+            f"there; columns found: {some(table.names) or 'none'}"
+        )
     return collector.columns()
 
 
-def _from_long(table: Table) -> Columns:
-    table.require("id")
-    identities = [id_field({"id": value}, table.place(row)) for row, value in enumerate(table.columns["id"])]
-    return _grouped(table.columns, identities, table.place, table.source)
-
-
-def _grouped(
-    columns: Mapping[str, Sequence[Any]], identities: Sequence[str | None], place: Callable[[int], str], source: str
-) -> Columns:
-    """Make references of columns with one row per reference; rows with the same id are of one segment."""
-    groups: dict[str, list[int]] = {}
-    for row, identity in enumerate(identities):
-        if identity is None:
-            raise DataError(f"{place(row)}: the id is empty; every row names the segment that its text belongs to")
-        groups.setdefault(identity, []).append(row)
-    order = list(chain.from_iterable(groups.values()))
-    messages, contexts = (
-        [_common(columns.get(name), name, rows, place) for rows in groups.values()] for name in ("message", "context")
-    )
-    for rows, message, context in zip(groups.values(), messages, contexts, strict=True):
-        optional_text({"message": message}, "message", place(rows[0]))
-        context_field({"context": context}, place(rows[0]))
-    given = {name: [columns[name][row] for row in order] for name in (*REFERENCE_FIELDS, "rated") if name in columns}
-    items = _checked_items(given, lambda at: (place(order[at]), ""))
-    ends = [0, *accumulate(map(len, groups.values()))]
-    weighted = bool(order) and not given.keys().isdisjoint(("weight", "ratings"))
-    turns = [None if each is None else tuple(each) for each in contexts]
-    return _flat_columns(ends, (tuple(groups), messages, turns), items, weighted, source)
-
-
-def _common(column: Sequence[Any] | None, name: str, rows: Sequence[int], place: Callable[[int], str]) -> Any:
+def _common(column: Sequence[Any], name: str, rows: Sequence[int], place: PlaceOf) -> Any:
     """Return what the rows of a segment say of it; those that leave it out agree with any other."""
-    if column is None:
-        return None
     given = [row for row in rows if column[row] is not None]
     for row in given:
         if column[row] != column[given[0]]:
@@ -490,47 +425,39 @@ def segments_to_frame(segments: References, kind: Kind, *, long: bool) -> Frame:
     _check_storable(segments)
     contexts = segments.contexts and [None if context is None else list(context) for context in segments.contexts]
     heads = _present(id=segments.ids, context=contexts, message=segments.messages)
-    weights, errors = (
-        numbers if numbers is None else [None if each != each else each for each in numbers.tolist()]
-        for numbers in (segments.weights, segments.weight_errors)
+    items = _present(
+        text=segments.texts, weight=segments.weights, weight_se=segments.weight_errors, origin=segments.origins
     )
-    items = _present(text=segments.texts, weight=weights, weight_se=errors, origin=segments.origins)
-    return (_to_polars if kind == "polars" else _to_pandas)(heads, items, segments, long)
-
-
-def _present(**columns: Sequence[Any] | None) -> dict[str, list[Any]]:
-    return {name: list(column) for name, column in columns.items() if column is not None}
-
-
-def _to_polars(
-    heads: dict[str, list[Any]], items: dict[str, list[Any]], segments: References, long: bool
-) -> pl.DataFrame:
-    polars = polars_module()
-    numbers = dict.fromkeys(("weight", "weight_se"), polars.Float64)
-    types = {**dict.fromkeys((*heads, *items), polars.String), **numbers, "context": polars.List(polars.String)}
-    frame: pl.DataFrame
-    frame, flat = (polars.DataFrame(each, schema={name: types[name] for name in each}) for each in (heads, items))
     owners = np.repeat(np.arange(len(segments)), segments.reference_counts())
+    if kind == "polars":
+        polars = polars_module()
+        types = dict.fromkeys((*heads, *items), polars.String)
+        types |= {"weight": polars.Float64, "weight_se": polars.Float64, "context": polars.List(polars.String)}
+        frame, flat = (
+            polars.DataFrame(each, schema={name: types[name] for name in each}, nan_to_null=True)
+            for each in (heads, items)
+        )
+        if long:
+            return frame[owners].hstack(flat)
+        # Every segment has a reference, so grouping gives a row for each of them, in their order.
+        nested = polars.DataFrame({"owner": owners, "references": flat.to_struct()})
+        return frame.hstack(nested.group_by("owner", maintain_order=True).agg("references").select("references"))
+    frame = pandas_module().DataFrame(heads)
     if long:
-        return frame.select(polars.all().gather(owners)).hstack(list(flat))
-    # Every segment has a reference, so grouping gives a row for each of them, in their order.
-    nested = polars.DataFrame({"owner": owners, "references": flat.to_struct()})
-    return frame.with_columns(nested.group_by("owner", maintain_order=True).agg("references").get_column("references"))
-
-
-def _to_pandas(
-    heads: dict[str, list[Any]], items: dict[str, list[Any]], segments: References, long: bool
-) -> pd.DataFrame:
-    if long:
-        counts = segments.reference_counts().tolist()
-        columns: dict[str, Any] = {
-            name: list(chain.from_iterable(map(repeat, values, counts))) for name, values in heads.items()
-        }
-        numbers = {name: np.array(items[name], dtype=np.float64) for name in ("weight", "weight_se") if name in items}
-        return pandas_module().DataFrame(columns | items | numbers)
-    records = [dict(zip(items, values, strict=True)) for values in zip(*items.values(), strict=True)]
+        return frame.iloc[owners].reset_index(drop=True).assign(**items)
+    plain = [nullable(column) if name.startswith("weight") else column for name, column in items.items()]
+    records = [dict(zip(items, values, strict=True)) for values in zip(*plain, strict=True)]
     references = [records[start:end] for start, end in pairwise(segments.offsets.tolist())]
-    return pandas_module().DataFrame({**heads, "references": references})
+    return frame.assign(references=references)
+
+
+def nullable(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers with None for NaN."""
+    return [None if each != each else each for each in numbers.tolist()]
+
+
+def _present(**columns: Any) -> dict[str, Any]:
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def _check_storable(segments: References) -> None:
@@ -579,7 +506,9 @@ def references_of_table(
         identities = [cell if cell.strip() else None for cell in table.columns[found["id"][0]]]
     else:
         identities = [table.default_id(row) for row in range(table.height)]
-    return _grouped(text | weights, identities, table.place, table.source)
+    collector = SegmentCollector(table.source)
+    collector.add_rows(text | weights, identities, table.place)
+    return collector.columns()
 
 
 def _table_weights(
@@ -587,57 +516,51 @@ def _table_weights(
 ) -> tuple[dict[str, Sequence[Any]], str]:
     """Return the columns of weights, standard errors and ratings, with None for what is not known, and the scale."""
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
+    if scale is not None and field in (None, "weight"):
+        what = "weights, not ratings" if field else "no ratings"
+        raise UsageError(f"--scale has no effect, because {table.source} has {what}; leave it out")
     if field is None:
-        if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.source} has no ratings; leave it out")
         return {}, ""
     rows = _numbers(table, found[field])
     if field == "weight":
-        if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.source} has weights, not ratings; leave it out")
         errors = _numbers(table, found.get("weight_se", ()))
-        return {"weight": [_only(row) for row in rows], "weight_se": [_only(row) for row in errors]}, ""
-    given = [number for row in rows for _, number in row]
+        return {
+            name: [next(iter(row.values()), None) for row in column]
+            for name, column in (("weight", rows), ("weight_se", errors))
+        }, ""
+    given = [number for row in rows for number in row.values()]
     chosen = scale or guess_scale(given)
     if chosen is None:
         raise DataError(
             f"{table.source}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
             "--scale LOW:HIGH"
         )
+    low, high = chosen
     for row, ratings in enumerate(rows):
-        for _, number in ratings:
-            if not chosen[0] <= number <= chosen[1]:
-                raise DataError(
-                    f"{table.place(row)}: the rating {number:g} is outside the scale from {chosen[0]:g} to "
-                    f"{chosen[1]:g}; correct it, or say on which scale the ratings are: --scale LOW:HIGH"
-                )
-    told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
-    weights = [weight_on_scale([number for _, number in row], chosen) if row else None for row in rows]
+        if outside := [number for number in ratings.values() if not low <= number <= high]:
+            raise DataError(
+                f"{table.place(row)}: the rating {outside[0]:g} is outside the scale from {low:g} to {high:g}; "
+                "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
+            )
+    weights = [weight_on_scale([*row.values()], chosen) if row else None for row in rows]
     # A column of scores has means, and nobody knows of how many ratings.
     rated: list[Rated | None] = [
-        tuple((title, weight_on_scale([number], chosen)) for title, number in row if field == "ratings") or None
+        tuple((title, weight_on_scale([number], chosen)) for title, number in row.items() if field == "ratings") or None
         for row in rows
     ]
-    return {"weight": weights, "rated": rated}, told
+    return {"weight": weights, "rated": rated}, f", on the scale {low:g}:{high:g}"
 
 
-def _only(row: Sequence[tuple[str, float]]) -> float | None:
-    return row[0][1] if row else None
-
-
-def _numbers(table: Table, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
-    """Return the numbers in some columns of each row, each with its title, without those of empty cells."""
-    rows: list[list[tuple[str, float]]] = [[] for _ in range(table.height)]
+def _numbers(table: Table, titles: Sequence[str]) -> list[dict[str, float]]:
+    """Return the numbers in some columns of each row, by title, without those of empty cells."""
+    rows: list[dict[str, float]] = [{} for _ in range(table.height)]
     for title in titles:
         for row, cell in enumerate(table.columns[title]):
-            if not cell.strip():
-                continue
-            number = finite(cell)
-            if number is None:
-                raise DataError(
-                    f"{table.place(row)}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
-                )
-            rows[row].append((title, number))
+            if cell.strip():
+                if (number := finite(cell)) is None:
+                    hint = comma_hint(cell)
+                    raise DataError(f"{table.place(row)}: {title} must be a number, or empty, not {shown(cell)}{hint}")
+                rows[row][title] = number
     return rows
 
 
@@ -652,21 +575,19 @@ def read_any(
 ) -> Columns:
     """Read one file of references, whichever form it has (see `References.read`)."""
     name = name_of(path)
-    with open_bytes(path) as stream:
-        if is_table_name(name):
-            return references_of_table(read_table(table_rows(stream, name), name), columns, scale)
-        if columns is not None or scale is not None:
-            raise UsageError(f"--columns and --scale go with tables, and {name} is none; leave them out")
-        if is_parquet(stream, name):
-            return segments_from_table(read_parquet(stream, name, WANTED))
-        lines = chain.from_iterable(split_lines(stream, name))
-        first = next(lines, None)
-        if first is None:
-            return Columns((), np.zeros(1, dtype=np.int64), source=name)
-        lines = chain([first], lines)
-        if is_json_name(name) or is_references_record(first):
-            return read_references(lines, name)
-        texts = list(lines)
+    if (columns is not None or scale is not None) and not is_table_name(name):
+        raise UsageError(f"--columns and --scale go with tables, and {name} is none; leave them out")
+    with open_rows(path, WANTED, is_references_record) as (form, content):
+        if form == "table":
+            return references_of_table(content, columns, scale)
+        if form == "parquet":
+            return segments_from_table(content)
+        if form == "jsonl":
+            collector = SegmentCollector(name)
+            for place, record in content:
+                collector.add(record, place, base_name(place) if record.get("id") is None else "")
+            return collector.columns()
+        texts = list(content)
     _check_no_table(name, texts)
     return Columns(tuple(texts), np.arange(len(texts) + 1), source=name)
 
@@ -700,18 +621,14 @@ def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = 
             f"({some(map(name_of, weights))}); give one for each or none at all"
         )
     check_standard_input_once([*references, *weights])
-    for path in references:
-        check_plain(name_of(path))  # by the name, before a table is taken for text that is no UTF-8
-    names, weight_names = [name_of(path) for path in references], [name_of(path) for path in weights]
-    columns, weight_columns = (
-        [read_text_lines(path) for path in references],
-        [read_text_lines(path) for path in weights],
-    )
+    names, weight_names = list(map(name_of, references)), list(map(name_of, weights))
+    for name in names:
+        check_plain(name)  # by the name, before a table is taken for text that is no UTF-8
+    columns, weight_columns = list(map(read_text_lines, references)), list(map(read_text_lines, weights))
     for name, column in zip(names, columns, strict=True):
         check_plain(name, column)
+    for name, column in zip([*names, *weight_names], [*columns, *weight_columns], strict=True):
         check_length(name, len(column), names[0], len(columns[0]))
-    for weight_name, column, name in zip(weight_names, weight_columns, names, strict=False):
-        check_length(weight_name, len(column), name, len(columns[0]))
     return parallel_columns(columns, weight_columns, names, weight_names)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import repeat
+from operator import attrgetter
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
@@ -18,10 +18,10 @@ from trubleu.data.reference_files import (
     check_ids,
     check_segments,
     checked_column,
-    checked_errors,
+    checked_numbers,
     checked_offsets,
-    checked_weights,
     exact_texts,
+    nullable,
     read_any,
     read_parallel,
     segments_from_table,
@@ -100,6 +100,11 @@ TOKENS = "texts"
 Made = TypeVar("Made")
 
 
+def _held(column: str) -> Any:
+    """Return a property that reads one of the columns of references."""
+    return property(attrgetter(f"_held.{column}"))
+
+
 class References:
     """Several texts per segment, each with a weight.
 
@@ -146,6 +151,25 @@ class References:
 
     __slots__ = ("_cache", "_held")
 
+    texts: tuple[str, ...] = _held("texts")
+    """All references, flat."""
+    offsets: NDArray[np.int64] = _held("offsets")
+    """Where each segment begins in ``texts``, and the end of the last."""
+    weights: NDArray[np.float64] | None = _held("weights")
+    """One weight for each text, NaN if not rated yet; None if there are none."""
+    weight_errors: NDArray[np.float64] | None = _held("weight_errors")
+    """The standard error of each weight, NaN where it is not known; None if none is."""
+    ratings: tuple[Rated | None, ...] | None = _held("ratings")
+    """Who rated each text and how, or None."""
+    origins: tuple[str | None, ...] | None = _held("origins")
+    """Where each text comes from, or None."""
+    messages: tuple[str | None, ...] | None = _held("messages")
+    """What each segment's references answer to, or None."""
+    contexts: tuple[tuple[str, ...] | None, ...] | None = _held("contexts")
+    """The turns before each message, or None."""
+    source: str = _held("source")
+    """Where the references come from, for messages."""
+
     def __init__(
         self,
         texts: Sequence[str],
@@ -173,8 +197,8 @@ class References:
         self._held: Columns | PreparedFile = Columns(
             held,
             begins,
-            None if weights is None else checked_weights(weights, len(held)),
-            None if weight_errors is None else checked_errors(weight_errors, len(held)),
+            None if weights is None else checked_numbers(weights, len(held), "weights"),
+            None if weight_errors is None else checked_numbers(weight_errors, len(held), "weight_errors"),
             checked_column(ratings, len(held), "ratings"),
             names,
             checked_column(origins, len(held), "origins"),
@@ -468,7 +492,7 @@ class References:
         held = self._held
         span = slice(int(held.offsets[index]), int(held.offsets[index + 1]))
         weights, errors = (
-            repeat(None) if numbers is None else [None if each != each else each for each in numbers[span].tolist()]
+            repeat(None) if numbers is None else nullable(numbers[span])
             for numbers in (held.weights, held.weight_errors)
         )
         origins = repeat(None) if held.origins is None else held.origins[span]
@@ -480,31 +504,6 @@ class References:
         )
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """All references, flat."""
-        return self._held.texts
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Where each segment begins in ``texts``, and the end of the last."""
-        return self._held.offsets
-
-    @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """One weight for each text, NaN if not rated yet; None if there are none."""
-        return self._held.weights
-
-    @property
-    def weight_errors(self) -> NDArray[np.float64] | None:
-        """The standard error of each weight, NaN where it is not known; None if none is."""
-        return self._held.weight_errors
-
-    @property
-    def ratings(self) -> tuple[Rated | None, ...] | None:
-        """Who rated each text and how, or None."""
-        return self._held.ratings
-
-    @property
     def ids(self) -> tuple[str, ...]:
         """One name for each segment."""
         if self._held.ids is not None:
@@ -513,26 +512,6 @@ class References:
         return self.remembered(
             "ids", lambda: tuple(map(str, range(self._held.before + 1, self._held.before + len(self) + 1)))
         )
-
-    @property
-    def origins(self) -> tuple[str | None, ...] | None:
-        """Where each text comes from, or None."""
-        return self._held.origins
-
-    @property
-    def messages(self) -> tuple[str | None, ...] | None:
-        """What each segment's references answer to, or None."""
-        return self._held.messages
-
-    @property
-    def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
-        """The turns before each message, or None."""
-        return self._held.contexts
-
-    @property
-    def source(self) -> str:
-        """Where the references come from, for messages."""
-        return self._held.source
 
     @property
     def count(self) -> int:
@@ -596,11 +575,11 @@ class References:
         for index in kernels.repeating_segments(self._held.texts, self._held.offsets).tolist():
             start, end = self._held.offsets[index], self._held.offsets[index + 1]
             texts = self._held.texts[start:end]
-            numbers = [math.nan] * len(texts) if self._held.weights is None else self._held.weights[start:end].tolist()
+            # None, as NaN differs from itself while two references that are both unrated do not differ.
+            numbers = [None] * len(texts) if self._held.weights is None else nullable(self._held.weights[start:end])
             weights: dict[str, list[float | None]] = {}
             for text, weight in zip(texts, numbers, strict=True):
-                # None, as NaN differs from itself while two references that are both unrated do not differ.
-                weights.setdefault(text, []).append(None if weight != weight else weight)
+                weights.setdefault(text, []).append(weight)
             for text, group in weights.items():
                 if len(group) > 1:
                     yield index, text, tuple(group)

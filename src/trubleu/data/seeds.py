@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trubleu.data.triples import BATCH, Triple, TripleBatch, TripleSource, warn_of_skipped
+from trubleu.data.triples import BATCH, Triple, TripleSource, warn_of_skipped
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -71,50 +71,31 @@ def sample_triples(
     """
     if n < 1:
         raise UsageError(f"{n} triples cannot be drawn; draw 1 or more")
-    reservoir = _Reservoir(n, _generator(seed))
+    # Numbers straight from the generator: one for each triple, however many are taken at once.
+    random = _generator(seed).bit_generator.random_raw
+    numbers, triples, seen = np.zeros(0, np.uint64), list[Triple](), 0
+    most = np.iinfo(np.uint64).max
+
+    def smallest() -> NDArray[np.intp]:
+        return np.sort(np.argsort(numbers, kind="stable")[:n])  # equal numbers are ordered by place
+
     for batch in source.batches(size=size, progress=progress):
-        reservoir.add(batch)
-    if reservoir.seen < n:
-        raise DataError(
-            f"{counted(n, 'triple')} cannot be drawn from a corpus of {reservoir.seen:,}; draw that many at most"
-        )
-    warn_of_skipped(source, stacklevel=3)
-    return reservoir.drawn()
-
-
-class _Reservoir:
-    """The triples with the smallest random numbers so far; equal numbers are ordered by place."""
-
-    def __init__(self, n: int, random: np.random.Generator) -> None:
-        self._n = n
-        # Numbers straight from the generator: one for each triple, however many are taken at once.
-        self._random: Callable[[int], NDArray[np.uint64]] = random.bit_generator.random_raw
-        self._most: np.uint64 | None = None
-        self._numbers: NDArray[np.uint64] = np.zeros(0, np.uint64)
-        self._triples: list[Triple] = []
-        self.seen = 0
-
-    def add(self, batch: TripleBatch) -> None:
-        numbers = self._random(len(batch))
-        self.seen += len(batch)
-        chosen = np.arange(len(batch)) if self._most is None else np.flatnonzero(numbers < self._most)
-        self._numbers = np.concatenate([self._numbers, numbers[chosen]])
-        self._triples += [
+        drawn = random(len(batch))
+        chosen = np.flatnonzero(drawn <= most)
+        numbers = np.concatenate([numbers, drawn[chosen]])
+        triples += [
             Triple(batch.ids[row], batch.contexts[row], batch.messages[row], batch.responses[row])
             for row in chosen.tolist()
         ]
-        if len(self._triples) >= 2 * self._n + BATCH:
-            self._thin()
-
-    def drawn(self) -> list[Triple]:
-        self._thin()
-        return self._triples
-
-    def _thin(self) -> None:
-        rows = np.sort(np.argsort(self._numbers, kind="stable")[: self._n])
-        self._numbers = self._numbers[rows]
-        self._triples = [self._triples[row] for row in rows.tolist()]
-        self._most = self._numbers.max()
+        seen += len(batch)
+        if len(triples) >= 2 * n + BATCH:
+            kept = smallest()
+            numbers, triples = numbers[kept], [triples[row] for row in kept.tolist()]
+            most = numbers.max()
+    if seen < n:
+        raise DataError(f"{counted(n, 'triple')} cannot be drawn from a corpus of {seen:,}; draw that many at most")
+    warn_of_skipped(source, stacklevel=3)
+    return [triples[row] for row in smallest().tolist()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,25 +120,20 @@ class SeedSplit:
     few: int
     low: int
 
-    @property
-    def kept(self) -> int:
-        """How many were kept: those of both parts."""
-        return len(self.dev) + len(self.test)
-
-    @property
-    def dropped(self) -> int:
-        """How many were rated but not kept."""
-        return self.few + self.low
-
-    @property
-    def rated(self) -> int:
-        """How many have ratings."""
-        return self.kept + self.dropped
-
-    @property
-    def triples(self) -> int:
-        """How many there were."""
-        return self.rated + self.unrated
+    def counts(self) -> dict[str, int]:
+        """Return how many triples there were, and how many of them were unrated, rated, dropped (few, low) and kept."""
+        kept, dropped = len(self.dev) + len(self.test), self.few + self.low
+        return {
+            "triples": kept + dropped + self.unrated,
+            "unrated": self.unrated,
+            "rated": kept + dropped,
+            "few": self.few,
+            "low": self.low,
+            "dropped": dropped,
+            "kept": kept,
+            "dev": len(self.dev),
+            "test": len(self.test),
+        }
 
 
 def split_seeds(

@@ -23,10 +23,10 @@ from trubleu.data.ratings import write_ratings
 from trubleu.data.reference_files import check_length, write_references
 from trubleu.data.references import Reference, Segment
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import whole
 from trubleu.files.jsonl import json_line, kind_of, parse_json, parse_objects
 from trubleu.files.lines import iterate_lines, read_text_lines
 from trubleu.files.paths import exists, is_remote, read_whole
+from trubleu.files.tables import whole
 from trubleu.files.writer import atomic_writer, new_folder
 
 if TYPE_CHECKING:

@@ -6,24 +6,23 @@ Ranges of rows are those of `trubleu.files.ranges`. Compressed files, CSV and Ex
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from trubleu.data.reference_files import context_field, id_field
+from trubleu.data.reference_files import context_field, id_field, text_field
 from trubleu.data.titles import TRIPLE_TITLES
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import check_width, unguarded
-from trubleu.files.jsonl import kind_of, parse_object
-from trubleu.files.lines import LineReader, in_batches, opened, size_of
-from trubleu.files.parquet import PARQUET_MAGIC, check_parquet, is_parquet, open_parquet
-from trubleu.files.paths import base_name, first_bytes, format_of
+from trubleu.files.jsonl import parse_object
+from trubleu.files.lines import in_batches, open_bytes
+from trubleu.files.parquet import check_parquet, is_parquet, open_parquet
+from trubleu.files.paths import base_name, format_of
 from trubleu.files.ranges import SourceFile, Span
-from trubleu.files.tables import check_titles, find_fields, plain_title, table_rows, tell_fields
+from trubleu.files.tables import check_titles, check_width, find_fields, plain_title, table_rows, tell_fields, unguarded
 from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from trubleu.files.lines import Size
     from trubleu.files.paths import PathLike
@@ -68,8 +67,8 @@ class TripleRows:
         self.empty = 0
         self._rows: list[tuple[str, tuple[str, ...], str, str]] = []
 
-    def add(self, rows: Sequence[Any], before: int, record: ToRecord, place: Callable[[int, Any], str]) -> None:
-        """Check and add raw rows; ``before`` is the number of rows before them.
+    def add(self, rows: Sequence[Any], before: int, record: ToRecord) -> None:
+        """Check and add raw rows, lines or tuples that begin with a place; ``before`` is how many came before.
 
         Raises
         ------
@@ -82,25 +81,20 @@ class TripleRows:
             if row is None:  # not valid UTF-8, which only `skip_bad` lets through
                 self.bad += 1
                 continue
-            where = place(number, row)
+            place = f"{self.name}:{number}" if type(row) is str else row[0]
             try:
-                if (found := record(row, where)) is not None:
-                    self._add(found, where, number)
+                if (found := record(row, place)) is not None:
+                    self._add(found, place, number)
             except DataError:
                 if not self.skip_bad:
                     raise
                 self.bad += 1
 
     def _add(self, record: Mapping[str, Any], place: str, number: int) -> None:
-        for field in ("message", "response"):
-            value = record.get(field)
-            if type(value) is not str:
-                if field not in record:
-                    raise DataError(f"{place}: the field {field} is missing; a triple has a message and a response")
-                raise DataError(f"{place}: {field} must be a string, not {kind_of(value)}")
+        message, response = (text_field(record, field, place) for field in ("message", "response"))
         identity = id_field(record, place) or f"{self._label}:{number}"
         turns = context_field(record, place) or () if self.contexts else ()
-        self.append(identity, turns, record["message"], record["response"])
+        self.append(identity, turns, message, response)
 
     def append(self, identity: str, context: tuple[str, ...], message: str, response: str) -> None:
         """Add a checked triple; one with a blank message or response is counted as empty instead."""
@@ -115,15 +109,18 @@ class TripleRows:
         return tuple(zip(*rows, strict=True)) if rows else ((), (), (), ())  # type: ignore[return-value]
 
 
-def _json_record(line: str, place: str) -> Mapping[str, Any] | None:
-    return parse_object(line, place) if line and not line.isspace() else None
-
-
 def _one_turn(record: dict[str, Any]) -> dict[str, Any]:
     """Convert the context of a table row, a single text, to a list of turns."""
     if type(turn := record.get("context")) is str:
         record["context"] = [turn] if turn else []
     return record
+
+
+def _json_record(line: str, place: str) -> Mapping[str, Any] | None:
+    return parse_object(line, place) if line and not line.isspace() else None
+
+
+_RECORDS: Final[dict[str, ToRecord]] = {"jsonl": _json_record, "parquet": lambda row, _place: _one_turn(row.record)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,26 +188,21 @@ class TsvLayout:
             )
         return cls(BY_WIDTH.get(len(cells), FIELDS[2:]), header)
 
-    def of_line(self, line: str, place: str) -> Mapping[str, Any] | None:
-        """Return the record of a line of tab-separated cells; None for a blank one."""
-        cells = line.split("\t")
-        if len(cells) == 1 and not line.strip():
-            return None
-        if len(cells) != len(self.names):
-            raise DataError(
-                f"{place}: {counted(len(cells), 'column')}, but there must be {len(self.names)}; a text may contain "
-                "a tab, or the line is cut short"
-            )
+    def record(self, row: str | tuple[str, Sequence[str]], place: str) -> Mapping[str, Any] | None:
+        """Return the record of a line of tab-separated cells, or of the cells of another table; None if blank."""
+        if isinstance(row, str):
+            cells = row.split("\t")
+            if len(cells) == 1 and not row.strip():
+                return None
+            if len(cells) != len(self.names):
+                raise DataError(
+                    f"{place}: {counted(len(cells), 'column')}, but there must be {len(self.names)}; a text may "
+                    "contain a tab, or the line is cut short"
+                )
+        else:
+            check_width(row[1], self.names, place)
+            cells = list(map(unguarded, row[1]))
         return _one_turn(dict(zip(self.names, cells, strict=True)))
-
-    def of_cells(self, row: tuple[str, Sequence[str]], place: str) -> Mapping[str, Any]:
-        """Return the record of a row of a CSV or Excel file, given with its place."""
-        check_width(row[1], self.names, place)
-        return _one_turn(dict(zip(self.names, map(unguarded, row[1]), strict=True)))
-
-
-class LayoutError(DataError):
-    """The columns of a file are unknown: an error of the options, so ``skip_bad`` does not skip it."""
 
 
 def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -275,6 +267,7 @@ def parquet_height(path: PathLike, name: str) -> int:
 
 
 _READ_WHOLE: Final = ("csv", "xlsx")  # a row may have several lines
+_ROWS: Final = 1024  # of such a file at once
 
 Form: TypeAlias = TsvLayout | Literal["jsonl", "parquet"]
 """The form of a file of triples: the columns of its lines, JSON lines or Parquet."""
@@ -311,35 +304,30 @@ class TripleFile(SourceFile):
         """
         if self.packed or format_of(self.name) in _READ_WHOLE:
             return None, None
-        with opened(self.path, self.name) as (stream, _):
+        with open_bytes(self.path, self.name) as stream:
             if is_parquet(stream, self.name):
                 check_parquet(stream, self.name)
                 return "parquet", parquet_height(self.path, self.name)
-            try:
-                return _form_of_lines(LineReader(stream, self.name, lenient=self.lenient), self), None
-            except LayoutError as error:
-                raise UsageError(str(error)) from error
+        return self.form_of_lines(self.first_line(lenient=self.lenient)), None
+
+    def form_of_lines(self, first: str) -> Form:
+        """Return the form of text that begins with this line."""
+        form = format_of(self.name)
+        if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
+            return "jsonl"
+        return self.layout(first.split("\t"))
+
+    def layout(self, first: Sequence[str], *, titled: bool = False) -> TsvLayout:
+        """Return `TsvLayout.of` the first row; unknown columns are an error of the options, which nothing skips."""
+        try:
+            return TsvLayout.of(first, self.columns, self.name, titled=titled)
+        except DataError as error:
+            raise UsageError(str(error)) from error
 
 
 def triple_file(part: Span) -> TripleFile:
     """Return the file of some rows of triples."""
     return cast("TripleFile", part.file)
-
-
-class _Opened(NamedTuple):
-    """An open file."""
-
-    batches: Iterator[list[Any]]
-    """Raw rows."""
-    record: ToRecord
-    place: Callable[[int, Any], str]
-    """Names a row for messages, given its number and the raw row."""
-    header: bool = False
-    """Whether the first row names the columns."""
-    position: Callable[[int], int] = int
-    """Returns the number of bytes read, given the number of rows read."""
-    size: int | None = None
-    """Size in bytes; None if only `position` tells it, at the end."""
 
 
 def read_range(part: Span, rows: TripleRows, size: Size, *, passed: int = 0, tell: Progress) -> Iterator[int]:
@@ -356,88 +344,48 @@ def read_range(part: Span, rows: TripleRows, size: Size, *, passed: int = 0, tel
     passed
         How many rows of the range to skip without parsing them.
     tell
-        Called with the number of bytes read since the last call, unless the rows were counted.
+        Called with the number of bytes read since the last call.
 
     Raises
     ------
     DataError
         If the file cannot be read, or a row cannot be used and is not to be skipped, with its line.
     """
-    reached, end = 0, part.first + passed
+    file, rest = triple_file(part), part.after(passed)
+    end, told = rest.first, 0
     with ExitStack() as stack:
-        file = triple_file(part)
-        if file.form is None:
-            source = _open_whole(file, rows, size, passed, stack)
+        form: Form | None = file.form
+        if form is None and format_of(file.name) in _READ_WHOLE:
+            stream = stack.enter_context(open_bytes(file.path, file.name))
+            file.check_unchanged()  # after opening, as in `SourceFile.blocks`
+            form, lists = _table(table_rows(stream, file.name), file, passed)
+            tell(file.size)
+        elif form == "parquet":
+            lists = rest.rows([name for name in FIELDS if rows.contexts or name != "context"])
         else:
-            source = _open_part(part, rows, size, passed)
-        file.check_unchanged()  # after opening, as in `SourceFile.blocks`
-        for batch in source.batches:
-            header = source.header and end == 0
-            rows.add(batch[header:], end + header, source.record, source.place)
+            lists = rest.lines(lenient=rows.skip_bad, progress=tell)
+            if form is None:
+                head = next(lists, [])
+                first = file.first_line(lenient=rows.skip_bad) if passed else (head or [""])[0] or ""
+                form, lists = file.form_of_lines(first), chain([head], lists)
+        record = form.record if isinstance(form, TsvLayout) else _RECORDS[form]
+        for batch in in_batches(lists, size):
+            header = isinstance(form, TsvLayout) and form.header and end == 0
+            rows.add(batch[header:], end + header, record)
             end += len(batch)
             yield end
-            if file.form is None:
-                at = source.position(end)
-                tell(at - reached)
-                reached = at
-        if file.form is None:
-            tell((source.position(end) if source.size is None else source.size) - reached)
+            if part.count and file.height:
+                reached = part.size * (end - part.first) // part.count
+                tell(reached - told)
+                told = reached
 
 
-def _open_part(part: Span, rows: TripleRows, size: Size, passed: int) -> _Opened:
-    """Open a file whose rows were counted."""
-    file = triple_file(part)
-    if file.form == "parquet":
-        wanted = [field for field in FIELDS if rows.contexts or field != "context"]
-        batches = in_batches(part.after(passed).rows(wanted), size)
-        return _Opened(batches, lambda row, _: _one_turn(row.record), lambda _, row: row.place)
-    return _lines(in_batches(part.after(passed).lines(lenient=rows.skip_bad), size), file, file.form)
-
-
-def _open_whole(file: TripleFile, rows: TripleRows, size: Size, passed: int, stack: ExitStack) -> _Opened:
-    """Open a file that was not surveyed, or can only be read from the start."""
-    stream, raw = stack.enter_context(opened(file.path, rows.name))
-    if is_parquet(stream, rows.name):
-        check_parquet(stream, rows.name)
-        if raw is None or first_bytes(file.path, len(PARQUET_MAGIC)) != PARQUET_MAGIC:
-            raise DataError(f"{rows.name} is Parquet in a pipe or a compressed file; give the Parquet file itself")
-        height, total = parquet_height(file.path, rows.name), size_of(file.path) or 0
-        whole = Span(replace(file, form="parquet", height=height), count=height)
-        source = _open_part(whole, rows, size, passed)
-        return source._replace(position=lambda end: total * end // height, size=total)
-    if format_of(rows.name) in _READ_WHOLE:
-        cells = table_rows(stream, rows.name)
-        first = next(cells, ("", ["message", "response"]))
-        layout = _layout(first[1], file, titled=True)
-        batches = _in_batches(islice(chain([first], cells) if first[0] else cells, passed, None), size)
-        total = size_of(file.path) or 0
-        return _Opened(batches, layout.of_cells, lambda _, row: row[0], layout.header, lambda _end: 0, total)
-    reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
-    form = _form_of_lines(reader, file)
-    source = _lines(reader.batches(size, passed), file, form)
-    return source._replace(position=lambda _end: reader.taken if raw is None else raw.tell())
-
-
-def _lines(batches: Iterator[list[Any]], file: TripleFile, form: Form) -> _Opened:
-    header, record = (form.header, form.of_line) if isinstance(form, TsvLayout) else (False, _json_record)
-    return _Opened(batches, record, lambda number, _line: f"{file.name}:{number}", header)
-
-
-def _in_batches(rows: Iterable[Any], size: Size) -> Iterator[list[Any]]:
-    rest = iter(rows)
-    while batch := list(islice(rest, size() if callable(size) else size)):
-        yield batch
-
-
-def _form_of_lines(reader: LineReader, file: TripleFile) -> Form:
-    form, first = format_of(file.name), reader.first()
-    if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
-        return "jsonl"
-    return _layout(first.split("\t"), file)
-
-
-def _layout(first: Sequence[str], file: TripleFile, *, titled: bool = False) -> TsvLayout:
-    try:
-        return TsvLayout.of(first, file.columns, file.name, titled=titled)
-    except DataError as error:
-        raise LayoutError(str(error)) from error
+def _table(
+    rows: Iterator[tuple[str, list[str]]], file: TripleFile, passed: int
+) -> tuple[TsvLayout, Iterator[list[Any]]]:
+    """Return the layout of a CSV or Excel file, and its rows after some of them, in lists."""
+    first = next(rows, None)
+    if first is None:
+        return TsvLayout(FIELDS, header=True), iter(())
+    rest = islice(chain([first], rows), passed, None)
+    return file.layout(first[1], titled=True), iter(lambda: list(islice(rest, _ROWS)), [])

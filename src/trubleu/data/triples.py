@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Sized
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,7 +18,7 @@ from trubleu.errors import CountedWarning, DataError, UsageError, shown
 from trubleu.files import paths as places
 from trubleu.files.compression import SUFFIXES
 from trubleu.files.jsonl import json_line, kind_of
-from trubleu.files.lines import check_once, size_of
+from trubleu.files.lines import check_once, size_of, total_size
 from trubleu.files.parquet import copy_parquet
 from trubleu.files.paths import (
     check_standard_input_once,
@@ -88,7 +88,7 @@ class TripleBatch:
     file
         Which of the files they come from, counted from 0.
     end
-        How many rows of that file have been read, skipped ones included: where to go on after this batch.
+        How many rows of that file have been read, skipped ones included.
 
     Examples
     --------
@@ -143,11 +143,10 @@ class TripleList:
         self,
         *,
         size: Size = BATCH,
-        start: tuple[int, int] = (0, 0),
         contexts: bool = True,
         progress: Progress | None = None,
     ) -> Iterator[TripleBatch]:
-        """Yield all triples from a place on (see `TripleFiles.batches`).
+        """Yield all triples (see `TripleFiles.batches`).
 
         Raises
         ------
@@ -156,10 +155,8 @@ class TripleList:
         """
         self.bad = self.empty = 0
         rows = TripleRows("triples", contexts=contexts)
-        end = start[1]
-        triples = islice(iter(self._triples), end, None)
-        if progress is not None and end:
-            progress(end)
+        end = 0
+        triples = iter(self._triples)
         while some := list(islice(triples, size() if callable(size) else size)):
             for number, triple in enumerate(some, end + 1):
                 _check(triple, f"triples: number {number}")
@@ -353,8 +350,7 @@ class TripleFiles:
         check_once(self.files)
         self.labels = labels(self.files)
         self.sizes = tuple(map(size_of, self.files))
-        known = [size for size in self.sizes if size is not None]
-        self.total = sum(known) if len(known) == len(self.files) else None
+        self.total = total_size(self.sizes)
         self.bad = 0
         self.empty = 0
         self.columns = checked_columns(columns)
@@ -369,23 +365,20 @@ class TripleFiles:
         self,
         *,
         size: Size = BATCH,
-        start: tuple[int, int] = (0, 0),
         contexts: bool = True,
         progress: Progress | None = None,
     ) -> Iterator[TripleBatch]:
-        """Yield all triples from a place on.
+        """Yield all triples.
 
         Parameters
         ----------
         size
             How many rows are read for a batch at most; a function is asked before each. A batch has fewer triples
             where rows are left out, maybe none; and it never spans two files.
-        start
-            Where to begin: ``(batch.file, batch.end)`` goes on after a batch. The rows before are not looked at.
         contexts
             Whether contexts are wanted; if not, they are empty, and mistakes in them are not noticed.
         progress
-            Told how many more bytes have been read, those before ``start`` included.
+            Told how many more bytes have been read.
 
         Raises
         ------
@@ -397,14 +390,13 @@ class TripleFiles:
         if not callable(size) and size < 1:
             raise UsageError(f"a batch of {size} rows is too small; it takes 1 at least")
         self.bad = self.empty = 0
-        tell = progress or (lambda _bytes: None)
-        tell(sum(size or 0 for size in self.sizes[: start[0]]))
-        for number, path in enumerate(self.files[start[0] :], start[0]):
-            passed = start[1] if number == start[0] else 0
-            rows = TripleRows(name_of(path), self.labels[number], contexts=contexts, skip_bad=self.skip_bad)
-            bad, empty = self.bad, self.empty
-            file = TripleFile(path, rows.name, number=number, label=self.labels[number], columns=self.columns)
-            for end in read_range(Span(file), rows, size, passed=passed, tell=tell):
+        for number, (path, label, bytes_there) in enumerate(zip(self.files, self.labels, self.sizes, strict=True)):
+            name, bad, empty = name_of(path), self.bad, self.empty
+            file = TripleFile(path, name, number=number, label=label, columns=self.columns, lenient=self.skip_bad)
+            file = replace(file, packed=True) if bytes_there is None else file.look()
+            rows = TripleRows(name, label, contexts=contexts, skip_bad=self.skip_bad)
+            whole = Span(file, count=file.height, size=file.size)
+            for end in read_range(whole, rows, size, tell=progress or (lambda _bytes: None)):
                 self.bad, self.empty = bad + rows.bad, empty + rows.empty
                 yield TripleBatch(*rows.taken(), file=number, end=end)
 

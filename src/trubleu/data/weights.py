@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, shown
-from trubleu.files.delimited import finite
+from trubleu.files.tables import finite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,6 +35,7 @@ MAX_LINE = "TRUBLEU_MAX_LINE"
 _MEGABYTES = 64  # limit for a line that spans several blocks
 _BLOCK = 1 << 24  # bytes per read: large enough for C speed, small beside the lines
 BOM = b"\xef\xbb\xbf"
+PARQUET_MAGIC = b"PAR1"
 
 
 def iterate_lines(path: PathLike) -> Iterator[str]:
@@ -217,6 +218,10 @@ def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bo
             raise DataError(
                 f"{name} is UTF-16, as Windows programs write it; save it as UTF-8, or: iconv -f UTF-16 -t UTF-8"
             ) from error
+        if offset == 0 and data.startswith(PARQUET_MAGIC):
+            raise DataError(
+                f"{name} is Parquet in a pipe or a compressed file; give the Parquet file itself"
+            ) from error
         if offset == 0 and data.startswith((b"\xd0\xcf\x11\xe0", b"PK\x03\x04")):
             raise DataError(
                 f"{name} is a document of an office program, not text; save it as .xlsx (its name must end so), .csv "
@@ -271,7 +276,6 @@ def _standard_input() -> BinaryIO:
     return cast("BinaryIO", stream)
 
 
-_READ_BLOCK = 1 << 22  # bytes per read
 _COMPARED_SLICE = 1 << 16  # bytes per comparison
 
 
@@ -297,82 +301,9 @@ def size_of(file: str) -> int | None:
     return None if is_standard(file) or not is_file(file) else byte_size(file)
 
 
-def total_size(files: Sequence[str]) -> int | None:
-    """Return the total size of all files; None if one is unknown."""
-    sizes = [size for file in files if (size := size_of(file)) is not None]
-    return sum(sizes) if len(sizes) == len(files) else None
-
-
-class LineReader:
-    """Read the lines of an open file in batches, from any line on; skipped lines are neither decoded nor split.
-
-    Parameters
-    ----------
-    stream, name
-        The file, and what messages call it.
-    lenient
-        Whether a line that is not UTF-8 becomes None instead of an error.
-
-    Attributes
-    ----------
-    taken
-        How many bytes have been read.
-    """
-
-    def __init__(self, stream: BinaryIO, name: str, *, lenient: bool) -> None:
-        self._stream = stream
-        self._name = name
-        self._decoded: Callable[[bytes, str, int, int], list[Line]] = decode_leniently if lenient else _decode
-        self._ready: list[bytes] = []
-        self.taken = 0
-
-    def first(self) -> str:
-        """Return the first line; `batches` yields it again."""
-        pieces = LinePieces(self._name)
-        while not (self._ready and b"\n" in self._ready[-1]) and (block := self._read()):
-            self._ready.append(block)
-            if b"\n" not in block:
-                pieces.add(block, 0)
-        lines = self._decoded(b"".join(self._ready).partition(b"\n")[0], self._name, 0, 0)
-        return (lines[0] if lines else None) or ""
-
-    def batches(self, size: Size, passed: int) -> Iterator[list[Line]]:
-        """Skip ``passed`` lines and yield the rest in lists of ``size`` (the last may be shorter).
-
-        Parameters
-        ----------
-        size
-            How many lines a list has; a function is asked before each.
-        passed
-            How many lines to pass over.
-
-        Raises
-        ------
-        DataError
-            If a line is not UTF-8, or there are fewer lines than are to be passed over.
-        """
-        own = own_lines(self._blocks(), 0, passed, None, self._short)
-        return in_batches(lines_of_blocks(own, self._name, self._decoded, passed), size)
-
-    def _short(self) -> DataError:
-        return DataError(
-            f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
-        )
-
-    def _blocks(self) -> Iterator[bytes]:
-        yield from self._ready
-        self._ready = []
-        while block := self._read():
-            yield block
-
-    def _read(self) -> bytes:
-        block = self._stream.read(_READ_BLOCK)
-        self.taken += len(block)
-        return block
-
-
-def _decode(data: bytes, name: str, offset: int, number: int) -> list[Line]:
-    return list(decode_lines(data, name, offset, number))
+def total_size(sizes: Sequence[int | None]) -> int | None:
+    """Return the sum of all sizes; None if one is unknown."""
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def in_batches(lists: Iterable[list[Some]], size: Size) -> Iterator[list[Some]]:
@@ -394,7 +325,8 @@ def decode_leniently(data: bytes, name: str, offset: int, number: int) -> list[L
     try:
         return list(decode_lines(data, name, offset, number))
     except DataError:
-        pass
+        if offset == 0 and data.startswith(PARQUET_MAGIC):
+            raise
     lines: list[Line] = []
     for line in data.removesuffix(b"\n").split(b"\n"):
         try:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, shown
+from trubleu.files.lines import PARQUET_MAGIC
 from trubleu.files.paths import format_of, local_copy, reading
 from trubleu.files.tables import FRAME, Table, check_titles
 from trubleu.files.writer import atomic_writer
@@ -34,14 +35,13 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pl.DataFrame | pd.DataFrame
 
-PARQUET_MAGIC = b"PAR1"
 _CHECKSUM = b"trubleu:sha256:"
 _TAIL = 8  # bytes after the footer: its size and the magic bytes
 _BLOCK = 1 << 20  # bytes per read
 
 
-def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Table:
-    """Select columns of a Polars or pandas frame.
+def table_of(frame: Frame, wanted: Collection[str] | None = None, source: str = FRAME) -> Table:
+    """Select columns of a Polars or pandas frame; all if none are named.
 
     NaN is a missing value in a pandas frame, and a number in a Polars frame.
 
@@ -53,10 +53,11 @@ def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Tabl
     # A caller who passes a frame has already imported its library, so no import is needed.
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(frame, polars.DataFrame):
-        columns = {name: frame.get_column(name).to_list() for name in frame.columns if name in wanted}
+        columns = {name: frame.get_column(name).to_list() for name in frame.columns if wanted is None or name in wanted}
         return Table(source, tuple(frame.columns), columns, frame.height)
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         names = [name for name in frame.columns if isinstance(name, str)]
+        wanted = names if wanted is None else wanted
         check_titles(names, wanted, source)
         columns = {name: _pandas_values(frame[name]) for name in names if name in wanted}
         return Table(source, tuple(map(str, frame.columns)), columns, len(frame))
@@ -91,8 +92,8 @@ def check_parquet(stream: io.BufferedReader, name: str) -> None:
         raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
 
 
-def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) -> Table:
-    """Read selected columns of a Parquet file.
+def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str] | None) -> Table:
+    """Read selected columns of a Parquet file; all if none are named.
 
     Raises
     ------
@@ -107,7 +108,9 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
         _check_sum(io.BytesIO(data), name)
         # From memory: Polars would expand a path as a glob pattern, and a pipe cannot be read twice.
         names = tuple(polars.read_parquet_schema(io.BytesIO(data)))
-        frame = polars.read_parquet(io.BytesIO(data), columns=[each for each in names if each in wanted])
+        frame = polars.read_parquet(
+            io.BytesIO(data), columns=[each for each in names if wanted is None or each in wanted]
+        )
     return replace(table_of(frame, wanted, name), names=names)
 
 

@@ -21,13 +21,14 @@ from trubleu.errors import BadPartitionsError, ChangedError, DataError
 from trubleu.files import paths
 from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import parse_object
-from trubleu.files.lines import BOM, decode_leniently, decode_lines, lines_of_blocks, newlines_in, open_bytes, own_lines
+from trubleu.files.lines import BOM, decode_leniently, decode_lines, lines_of_blocks, newlines_in, opened, own_lines
 from trubleu.files.parquet import damage_named, open_parquet
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+
+    from trubleu.progress import Progress
 
 BLOCK: Final = 2**20
 """Bytes per block of the line index."""
@@ -133,7 +134,9 @@ class SourceFile:
             "(copies on several machines must have one time, as rsync -t gives them)"
         )
 
-    def blocks(self, start: int = 0, size: int | None = None, *, packed: bool = False) -> Iterator[bytes]:
+    def blocks(
+        self, start: int = 0, size: int | None = None, *, packed: bool = False, progress: Progress | None = None
+    ) -> Iterator[bytes]:
         """Yield the content from an offset on in blocks, to the end of the file if no size is given.
 
         Parameters
@@ -142,31 +145,44 @@ class SourceFile:
             Which bytes.
         packed
             Whether to decompress the file; it is then read whole.
+        progress
+            Told how many more bytes of the file have been read.
 
         Raises
         ------
         DataError
             If it cannot be read, or is no longer what it was.
         """
+        tell = progress or (lambda _bytes: None)
         if packed:
-            with open_bytes(self.path, self.name) as content:
+            with opened(self.path, self.name) as (content, raw):
                 self.check_unchanged()
-                yield from iter(lambda: content.read(BLOCK), b"")
-            return
+                reached = 0
+                while True:
+                    block = content.read(BLOCK)
+                    at = reached + len(block) if raw is None else raw.tell()
+                    tell(at - reached)
+                    reached = at
+                    if not block:
+                        return
+                    yield block
         with paths.reading(self.name), paths.open_binary(self.path) as stream:
             self.check_unchanged()  # after opening, because network file systems refresh their attributes then
             stream.seek(start)
-            yield from self._limited(stream, size)
+            while size is None or size > 0:
+                block = stream.read(BLOCK if size is None else min(BLOCK, size))
+                if not block:
+                    if size is not None:
+                        raise self.changed()
+                    return
+                size = None if size is None else size - len(block)
+                tell(len(block))
+                yield block
 
-    def _limited(self, stream: BinaryIO, left: int | None) -> Iterator[bytes]:
-        while left is None or left > 0:
-            block = stream.read(BLOCK if left is None else min(BLOCK, left))
-            if not block:
-                if left is not None:
-                    raise self.changed()
-                return
-            left = None if left is None else left - len(block)
-            yield block
+    def first_line(self, *, lenient: bool = False) -> str:
+        """Return the first line; empty if there is none, or it is not UTF-8 and that is allowed."""
+        lines = next(Span(self, count=1 if self.size else 0).lines(lenient=lenient), [])
+        return (lines[0] or "") if lines else ""
 
 
 def state_of(path: str) -> State:
@@ -366,8 +382,10 @@ class Span:
         if self.count is not None and found != self.count:
             raise self.file.changed()
 
-    def lines(self, told: Callable[[bytes], object] = len, *, lenient: bool = False) -> Iterator[list[Any]]:
-        """Yield the lines in lists of any length; ``told`` gets the bytes as they are read.
+    def lines(
+        self, told: Callable[[bytes], object] = len, *, lenient: bool = False, progress: Progress | None = None
+    ) -> Iterator[list[Any]]:
+        """Yield the lines in lists of any length; ``told`` gets their bytes, ``progress`` counts those of the file.
 
         With ``lenient``, a line that is not UTF-8 is None.
 
@@ -378,7 +396,7 @@ class Span:
         """
 
         def heard() -> Iterator[tuple[int, bytes]]:
-            for offset, block in self._own():
+            for offset, block in self._own(progress):
                 told(block)
                 yield offset, block
 
@@ -404,8 +422,8 @@ class Span:
         """Return the lines as they are."""
         return b"".join(block for _, block in self._own())
 
-    def _own(self) -> Iterator[tuple[int, bytes]]:
-        blocks = self.file.blocks(self.byte, packed=self.file.packed)
+    def _own(self, progress: Progress | None = None) -> Iterator[tuple[int, bytes]]:
+        blocks = self.file.blocks(self.byte, packed=self.file.packed, progress=progress)
         return own_lines(blocks, self.byte, self.skip, self.count, self.file.changed)
 
     def _parsed(self) -> Iterator[list[Any]]:

@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from importlib import import_module
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -252,10 +251,7 @@ def _system(address: str) -> tuple[Any, str]:
         # Listings cached by fsspec would hide files that other workers write.
         files, path = fsspec.core.url_to_fs(address, use_listings_cache=False, **options)
     except ImportError as error:
-        package = _package(scheme, error)
-        raise MissingExtraError(
-            f"{purpose} needs the package {package}; install it with: pip install '{package}'"
-        ) from error
+        raise MissingExtraError(f"{purpose} needs another package: {_said(error)}; install it with pip") from error
     except ValueError as error:
         if scheme in fsspec.available_protocols():
             raise DataError(f"{address} cannot be used: {error}") from error
@@ -267,16 +263,6 @@ def _system(address: str) -> tuple[Any, str]:
     if scheme in _S3:
         files.retries = _RETRIES if files in _answered else 1
     return files, path
-
-
-def _package(scheme: str, error: ImportError) -> str:
-    """Return the package to install for a scheme."""
-    known = import_module("fsspec.registry").known_implementations
-    package = str(known.get(scheme, {}).get("class", "")).partition(".")[0]
-    if package and package != "fsspec":
-        return package
-    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
-    return cause.name or package or scheme
 
 
 def _s3_options(fsspec: Any) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from trubleu.data.reference_files import SegmentCollector
 from trubleu.data.references import References
 from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, shown
-from trubleu.files.delimited import guarded
 from trubleu.files.jsonl import json_line
 from trubleu.files.paths import Format, PathLike, format_to_write
+from trubleu.files.tables import guarded
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 from trubleu.rating import raters as people

@@ -10,10 +10,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, guarded, unguarded, whole
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import PathLike, name_of
+from trubleu.files.tables import check_width, delimited_rows, guarded, unguarded, whole
 from trubleu.rating.imports import Imported
 from trubleu.rating.items import POINTS
 from trubleu.rating.secret import draw
