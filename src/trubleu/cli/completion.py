@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
 
     Notes
     -----
-    Make the script again after an update, because a new version may have new options.
+    Regenerate the script after an update, because a new version may have new options.
     """
     from trubleu.cli import build_parser
 

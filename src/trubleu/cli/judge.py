@@ -55,7 +55,7 @@ def _add_pairs(protocols: add.Commands) -> None:
     units = parser.add_argument_group("protocol")
     add.option(units, "--pairs", "A:B,…", "pairs of systems", "all")
     about = (
-        f"which references count; repeat for more ({', '.join(DEFAULT_CONDITIONS)}; with --pool-outputs "
+        f"which references count; repeat for more (default: {', '.join(DEFAULT_CONDITIONS)}; with --pool-outputs: "
         f"{', '.join(POOLED_CONDITIONS)})"
     )
     add.several(units, "--condition", "WHICH", about)
@@ -68,7 +68,7 @@ def _add_pairs(protocols: add.Commands) -> None:
     add.option(units, "--sweep-resamples", "N", "replicates per point", 200)
     about = "add the rated outputs of other systems to the references, weighted by their ratings"
     add.flag(units, "--pool-outputs", about)
-    about = "ignore references that equal this system's output; all for every system"
+    about = "ignore references that equal this system's output; all: every system's"
     add.several(units, "--drop-equal", "NAME", about)
     out = add.output(parser, digits=3)
     add.option(out, "--report", "FILE.html", "also write a page with tables, charts and segments")
@@ -77,7 +77,7 @@ def _add_pairs(protocols: add.Commands) -> None:
 
 
 def run_pairs(options: argparse.Namespace) -> None:
-    """Pairs of systems on units of segments: the protocol of the ΔBLEU paper.
+    """Correlate metrics with ratings on pairs of systems, as the ΔBLEU paper does.
 
     Correlate the differences between systems' scores with the differences between their ratings.
 
@@ -155,7 +155,7 @@ def _add_ratings(protocols: add.Commands) -> None:
     people = parser.add_argument_group("human judgements")
     about = "ratings or rankings of outputs, if they are not the first argument"
     add.option(people, "--ratings", "FILE", about)
-    about = "official scores of systems, one NAME SCORE per line, to compare with scores of whole corpora"
+    about = "official scores of systems, one NAME SCORE per line, to compare with corpus scores"
     add.option(people, "--human", "FILE", about)
     _add_rating_options(people, without=True)
     _add_score_options(people)
@@ -208,7 +208,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_ratings(options: argparse.Namespace) -> None:
-    """Ratings or rankings of outputs, with the current measures of the field.
+    """Compare metrics with ratings or rankings, using the field's current measures.
 
     Compare metrics with ratings or rankings of outputs, at the segment and the system level.
 
@@ -242,7 +242,7 @@ def run_ratings(options: argparse.Namespace) -> None:
 
 
 def run_sets(options: argparse.Namespace) -> None:
-    """The same metrics on many sets: how far each is from the best.
+    """Compare metrics on many sets: how far each is from the best.
 
     Judge metrics on many sets, as judge ratings does, and compare them.
 

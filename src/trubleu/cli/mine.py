@@ -27,7 +27,7 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
     # None if not given: the defaults are those of the Python API, and alpha and epsilon need a response.
     add.option(group, "--top", "N", "candidates per seed (default: 15)", type=int)
     add.option(group, "--alpha", "A", "weight of the response's similarity, from 0 to 1 (default: 0.5)", type=float)
-    about = "above 0, keep responses that share no word with the seed's response (default: 0.1)"
+    about = "if above 0, keep responses that share no word with the seed's response (default: 0.1)"
     add.option(group, "--epsilon", "E", about, type=float)
     add.option(group, "--variant", "NAME", "BM25 variant: lucene (default), robertson or atire", "lucene")
     add.option(group, "--k1", "X", "BM25 saturation of repeated words", 1.2)
@@ -158,7 +158,7 @@ def add_parser(commands: add.Commands) -> None:
     add.files(parser, "CORPUS", "files of triples, or folders of them")
     words = parser.add_argument_group("words")
     add.option(words, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
-    add.flag(words, "--keep-case", "keep upper and lower case apart")
+    add.flag(words, "--keep-case", "distinguish upper and lower case")
     add.option(words, "--stop-words", "FILE", "words to leave out, one per line")
     _add_reading(parser)
     out = parser.add_argument_group("output")
@@ -252,7 +252,7 @@ def extend(options: argparse.Namespace) -> None:
 
     Notes
     -----
-    MORE has the formats of trubleu mine index, and --resume works as there.
+    MORE takes the formats of trubleu mine index; --resume works the same way.
     """
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside

@@ -40,7 +40,7 @@ def add_serve_parser(commands: add.Commands) -> None:
     add.option(
         parser, "--per-address", "N", "maximum connections per address, except from web servers in front", _PER_ADDRESS
     )
-    add.flag(parser, "--openapi", "serve a description of the API at /openapi.json")
+    add.flag(parser, "--openapi", "serve the OpenAPI description at /openapi.json")
     add.quiet(parser, "do not log requests")
 
 

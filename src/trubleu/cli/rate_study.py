@@ -72,7 +72,7 @@ def add_parsers(commands: add.Commands) -> None:
     parser = study_command(commands, "status", status)
     add.option(parser, "--resamples", "N", "resamples for the interval of α", 1000)
     about = (
-        "how much worse than a person a model may be: 0.1 beside crowd workers, 0.15 beside trained raters, 0.2 beside "
+        "margin by which a model may be worse than a person: 0.1 for crowd workers, 0.15 for trained raters, 0.2 for "
         "experts"
     )
     add.option(parser, "--epsilon", "E", about, 0.1)
@@ -89,8 +89,8 @@ def add_parsers(commands: add.Commands) -> None:
     add.option(parser, "--out", "FILE", about, "-")
     add.flag(parser, "--labels", "name raters by their labels instead of their numbers")
     about = (
-        "of references. people (default); joint: people's, and where nobody has rated, those of a model, calibrated on "
-        "the texts that both have rated; model: those of a model alone"
+        "weights of references: people (default); joint: people's, else a model's, calibrated on "
+        "the texts that both rated; model: a model's alone"
     )
     add.option(parser, "--weights", "NAME", about, WEIGHTS_FROM[0], choices=WEIGHTS_FROM)
     add.option(parser, "--model", "NAME", "name or number of the model, if several have rated")
@@ -344,7 +344,7 @@ def rater_number(study: Study, name: str) -> int:
 
 
 def exclude(options: argparse.Namespace) -> None:
-    """Stop counting a rater's ratings; other raters get the items that now lack some."""
+    """Stop counting a rater's ratings; other raters get the items that now lack ratings."""
     with opened(options.study) as study:
         person = study.exclude(rater_number(study, options.rater), reason=options.reason)
     say(f"{one_line(person.name)} (number {person.id}) is excluded, and the ratings no longer count")

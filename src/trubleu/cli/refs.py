@@ -102,9 +102,9 @@ def _above(references: References, least: float) -> References:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Tokenise references once, for repeated scoring.
+    """Tokenize references once, for repeated scoring.
 
-    Tokenise references once and write them to a file for trubleu score --refs. The file opens instantly, and scoring
+    Tokenize references once and write them to a file for trubleu score --refs. The file opens instantly, and scoring
     with several references is several times as fast.
     """
     from trubleu.text import tokenizer

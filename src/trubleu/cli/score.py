@@ -59,10 +59,10 @@ def list_metrics(options: argparse.Namespace) -> None:
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
     parser = add.command(commands, "score", run)
-    about = "list all metrics and what each is for and needs, or the options of one metric, and exit"
+    about = "list all metrics with their purposes and needs, or the options of one metric, and exit"
     add.option(add.corpus(parser, "score", systems="*"), "--list-metrics", "NAME", about, nargs="?", const=ALL)
     drawn = parser.add_argument_group("intervals and tests")
-    about = "add bootstrap intervals of segments (default), or of segments and the raters of references"
+    about = "add bootstrap intervals over segments (default), or over segments and the raters of references"
     drawn.add_argument("--ci", nargs="?", const=CI_KINDS[0], choices=CI_KINDS, help=about)
     add.flag(drawn, "--test", "test the differences between systems")
     add.option(drawn, "--baseline", "NAME", "compare all systems with this one instead of testing all pairs")

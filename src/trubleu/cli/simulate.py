@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def world(options: argparse.Namespace) -> None:
-    """A world with known quality: a corpus, test messages, systems, and the truth about them.
+    """Generate a world of known quality: a corpus, test messages, systems and their true quality.
 
     Generate a world in which the quality of every response is known: a corpus to mine, conversations to test on, the
     answers of systems of chosen quality, and the true quality of each answer.
@@ -37,7 +37,7 @@ def world(options: argparse.Namespace) -> None:
     systems:
       skill:SHARE  this share of good responses (0 to 1); the others are dull, off topic, unfitting or near-parrots
       retrieval    the response to the most similar message, from conversations outside the corpus
-      random       a random response from these
+      random       a random response from those conversations
       dull         dull responses
       constant     always the same dull response
       parrot       the message itself
@@ -95,7 +95,7 @@ def read_systems(given: Sequence[str]) -> dict[str, str]:
 
 
 def ratings(options: argparse.Namespace) -> None:
-    """Ratings of simulated raters, to rehearse a study.
+    """Draw ratings of simulated raters, to rehearse a study.
 
     Draw as many ratings of each item as the study asks for, and write a table for trubleu rate import. Raters know the
     true quality of every text if it is from a simulated world. Otherwise, real responses are good, mined ones so-so,
@@ -177,7 +177,7 @@ def add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> Non
 
 
 def power(options: argparse.Namespace) -> None:
-    """How often would a study find the better of two systems?
+    """Estimate how often a study would find the better of two systems.
 
     Simulate many studies of two systems of known quality, with the same mining, weights, metrics and paired test as in
     a real study. For each number of segments, references and raters, the table shows how often the test finds the

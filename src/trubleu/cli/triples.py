@@ -22,7 +22,7 @@ _TARGET = ".jsonl (optionally with .gz or .zst) or .parquet"
 
 
 def add_parser(commands: add.Commands) -> None:
-    """Cut conversations into triples, sample seeds, split them.
+    """Cut conversations into triples, sample seeds, and split them.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def add_parser(commands: add.Commands) -> None:
     add.files(parser, "TRIPLES", _TRIPLES)
     about = "ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score"
     add.option(parser, "--ratings", "FILE", about, required=True)
-    add.option(parser, "--least", "MEAN", "least mean rating", "4")
-    add.option(parser, "--raters", "N", "least number of raters", 3)
-    add.option(parser, "--dev", "SHARE", "share of dev", "0.5")
+    add.option(parser, "--least", "MEAN", "minimum mean rating", "4")
+    add.option(parser, "--raters", "N", "minimum number of raters", 3)
+    add.option(parser, "--dev", "SHARE", "share of triples for dev", "0.5")
     add.option(parser, "--seed", "N", "random seed", 1)
     add.triples(parser, "skip and count bad rows instead of stopping")
     group = parser.add_argument_group("output")
@@ -122,8 +122,8 @@ def sample(options: argparse.Namespace) -> None:
 def split(options: argparse.Namespace) -> None:
     r"""Keep highly rated triples, and split them into dev and test.
 
-    Keep triples with a high mean rating, and split them at random into dev and test. Either both files are written or
-    none. Means are compared as exact fractions.
+    Keep triples with a high mean rating, and split them at random into dev and test. Both files are written, or
+    neither. Means are compared as exact fractions.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def add_parser(commands: add.Commands) -> None:
     add.option(out, "--dtype", "TYPE", "number type of the store: float32 (default) or float16", "float32")
     add.flag(out, "--resume", "continue an interrupted training")
     add.cache(out)
-    add.option(out, "--threads", "N", "threads (default: all cores); only 1 gives reproducible bytes", type=int)
+    add.option(out, "--threads", "N", "threads (default: all cores); only 1 is bit-reproducible", type=int)
     add.quiet(out, "no progress bars or table")
     where = add.engine(parser)
     where.description = (

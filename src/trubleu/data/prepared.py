@@ -1,4 +1,4 @@
-"""References tokenised once for any number of systems and metrics, in memory or in a memory-mapped file.
+"""References tokenized once for any number of systems and metrics, in memory or in a memory-mapped file.
 
 The file holds the kernel's arrays, and the texts, weights, ids and so on as they are, so that everything that can be
 done with references can be done with those in a file. Strings are one heap of UTF-8 (lone surrogates as three bytes)
@@ -255,7 +255,7 @@ def kernel_texts(texts: Sequence[str], tokenizer: Tokenizer, lowercase: bool) ->
 def number(
     references: References, tokenizer: Tokenizer, lowercase: bool, progress: Progress | None = None
 ) -> kernels.Prepared:
-    """Tokenise and number references for the kernel."""
+    """Tokenize and number references for the kernel."""
     _, native, lowercase_there = kernel_texts((), tokenizer, lowercase)
     builder = kernels.PreparedBuilder(kernels.Options(native, lowercase_there, 1, "counts", "closest", False))
     offsets = references.offsets
@@ -271,7 +271,7 @@ def number(
 
 
 class PreparedReferences:
-    """References tokenised and numbered once; made by `References.prepare`.
+    """References tokenized and numbered once; made by `References.prepare`.
 
     Any metric takes it in place of the references. One that needs other tokens works from the texts instead, with the
     same result. `save` writes a file that `References.read` opens at once.
@@ -281,7 +281,7 @@ class PreparedReferences:
     references
         The references themselves.
     tokenizer, lowercase
-        How they were tokenised.
+        How they were tokenized.
     """
 
     __slots__ = ("_kernel", "lowercase", "references", "tokenizer")

@@ -754,7 +754,7 @@ class References:
     def prepare(
         self, *, tokenize: Spec | Tokenizer = "13a", lowercase: bool = False, progress: Progress | None = None
     ) -> PreparedReferences:
-        """Tokenise and number once, for any number of systems, metrics and orders.
+        """Tokenize and number once, for any number of systems, metrics and orders.
 
         The result is also kept here: metrics that are given these references find it by themselves.
 

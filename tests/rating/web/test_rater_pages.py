@@ -235,7 +235,7 @@ def test_two_questions_about_a_text(make: Make, visit: Visit) -> None:
     assert "1 is the worst, 11 the best." in page.text
     page = visitor.send(page, "/instructed")
     page = visitor.send(page, "/answer", score_1_1=3, score_1_2=10)
-    assert (state(page), "That fits" in page.text) == ("feedback", True)
+    assert (state(page), "We agree" in page.text) == ("feedback", True)
     assert "3 – yes" in page.text
     page = visitor.get("/rate")
     assert page.text.count('name="score_1_1"') == 3
@@ -348,7 +348,7 @@ def test_practice_with_feedback(make: Make, visit: Visit) -> None:
     assert (again.status_code, state(again)) == (200, "feedback")
     page = visitor.get("/rate")
     page = visitor.answer(page, 2)
-    assert "That fits" in page.text
+    assert "We agree" in page.text
     page = visitor.get("/rate")
     assert "Task 1 of" in page.text
     assert "for practice" not in page.text

@@ -67,7 +67,7 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
 def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
     """Enter with a personal link; the token then disappears from the address bar."""
     if site.find(request, token) is None:
-        text = "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one."
+        text = "It is not complete, or a newer one has replaced it. Check it, or ask the sender for a new one."
         raise Refusal(404, "This link does not work", text)
     return site.redirect("/rate", rater=token)
 
@@ -187,7 +187,7 @@ _KEPT = "You had already answered that task, perhaps in another tab. Your first 
 
 
 def _gone() -> Refusal:
-    return Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.")
+    return Refusal(409, "This task is no longer there", "Nothing was saved. Continue with the next one.")
 
 
 def _again(site: Site, session: Session, given: Answer, message: str, status: int) -> Response:
@@ -319,7 +319,7 @@ def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
     _need(site, entry)
     if re.fullmatch(r"[A-Za-z0-9_.:-]{1,100}", external) is None:
         site.slow_down(site.guesses, f"id {came_from(request)}")
-        text = "It should carry your id. Open the study where you found it."
+        text = "It should contain your id. Open the study where you found it."
         raise Refusal(422, "This address is not complete", text)
     site.slow_down(site.joins, came_from(request))
     return site.redirect("/rate", rater=site.study.enter(entry, external=external).token)
@@ -350,7 +350,7 @@ def _need(site: Site, entry: str) -> None:
 def _need_code(site: Site) -> str:
     code = site.study.config.entry.code
     if code is None:
-        raise Refusal(403, "There is no way in here", "This study needs a link of your own; ask for one.")
+        raise Refusal(403, "There is no way in here", "This study requires a personal link; ask for one.")
     return code
 
 

@@ -66,7 +66,7 @@ class Refusal(Exception):  # noqa: N818 - not always an error of ours
 
 def not_saved() -> Refusal:
     """Return the refusal shown when the store does not respond."""
-    return Refusal(503, "Not saved, try again", "The store of the study does not answer at the moment.", retry_after=3)
+    return Refusal(503, "Not saved, try again", "The server cannot save at the moment.", retry_after=3)
 
 
 def same(given: str, wanted: str) -> bool:

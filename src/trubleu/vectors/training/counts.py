@@ -1,6 +1,6 @@
 """Count a corpus stage by stage on any engine: words first, then the n-grams of each order.
 
-Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
+Text is read and tokenized once and becomes a file of numbers; each further order is a file of the same length, with the
 number of the n-gram that begins at each place, if it is frequent enough. Workers write numbers into the folder of the
 training, which must have the same path on all of them; a count that was interrupted starts again.
 
@@ -255,7 +255,7 @@ def spell(words: Sequence[str], levels: Sequence[Level], order: int, count: int)
     return [f"{heads[first]} {words[word]}" for first, word in zip(firsts.tolist(), last.tolist(), strict=True)]
 
 
-_LINES: Final = 1 << 15  # tokenised at once
+_LINES: Final = 1 << 15  # tokenized at once
 
 
 class WordsRead(NamedTuple):

@@ -114,7 +114,7 @@
       return later("Not saved, trying again.", Number(response.headers.get("Retry-After")));
     }
     // A page of somebody else, such as a network that wants a login first, has not saved anything.
-    if (!ours) return later("Not saved: something else than the study answered.");
+    if (!ours) return later("Not saved: the reply did not come from the study.");
     tries = 0;
     kept.remove(key);
     lock(false);
