@@ -298,13 +298,13 @@ def test_with_the_mouse_and_without_scripts(made: Any, opened: Open) -> None:
     rater = opened(url, scripts=False)
     rater.start(study.add_raters(1)[0].token)
     rater.page.get_by_text("very good").click()
-    rater.page.get_by_role("button", name="Save and continue").click()
+    rater.page.get_by_role("button", name="Submit").click()
     rater.task(2)
     assert not rater.page.get_by_role("button", name="Keys").is_visible()
     rater.page.get_by_role("button", name="Undo").click()
     rater.task(1)
     rater.page.get_by_label("2 bad").check()
-    rater.page.get_by_role("button", name="Save and continue").click()
+    rater.page.get_by_role("button", name="Submit").click()
     rater.task(2)
     rater.page.locator(".unable summary").click()
     rater.page.get_by_label("Another reason").fill("in Finnish")
@@ -350,7 +350,7 @@ def test_one_tap_answers_and_buttons_stay_where_they_are(
     first = rater.page.locator(".choice").nth(0)
     first.click()
     if len(study.config.slots) > 1:  # one of several is changed: others may follow
-        rater.page.get_by_role("button", name="Save and continue").click()
+        rater.page.get_by_role("button", name="Submit").click()
     rater.at("done")
     assert scores(study).count(1) == 1
     assert rater.problems == []
@@ -384,7 +384,7 @@ def test_two_questions_with_keys(made: Any, opened: Open) -> None:
     rater.page.locator("fieldset").nth(1).locator(".choice").nth(0).click()
     rater.page.wait_for_timeout(200)
     rater.task(4)  # who writes a comment says when it is complete
-    rater.page.get_by_role("button", name="Save and continue").click()
+    rater.page.get_by_role("button", name="Submit").click()
     rater.at("done")
     assert [row.note for row in study.log() if row.kind == "answered"] == [None] * 5 + ["12 u c"]
     assert sorted((row.question, row.score or 0) for row in study.table()) == [
@@ -519,7 +519,7 @@ def test_too_early_says_so(made: Any, opened: Open, monkeypatch: pytest.MonkeyPa
     assert rater.page.locator("input:checked").get_attribute("value") == "3"
     rater.page.wait_for_timeout(2000)
     now += 2000
-    rater.page.get_by_role("button", name="Save and continue").click()
+    rater.page.get_by_role("button", name="Submit").click()
     rater.task(2)
     (row,) = study.table()
     assert row.score == 3
@@ -677,7 +677,7 @@ def test_a_ranking_by_keys_and_by_taps(made: Any, opened: Open) -> None:
         page.locator("fieldset").nth(group).locator(".choice").nth(rank - 1).click()
     page.wait_for_timeout(100)
     assert len(study.table()) == 3, "a ranking is saved by its button"
-    page.get_by_role("button", name="Save and continue").click()
+    page.get_by_role("button", name="Submit").click()
     rater.task(3)
     rater.press("u")
     rater.task(2)
@@ -713,7 +713,7 @@ def test_a_ranking_without_scripts(made: Any, opened: Open) -> None:
     assert sorted(directions) == ["ltr", "ltr", "rtl"]
     for group, rank in ((0, 3), (1, 1), (2, 1)):
         rater.page.locator("fieldset").nth(group).locator(".choice").nth(rank - 1).click()
-    rater.page.get_by_role("button", name="Save and continue").click()
+    rater.page.get_by_role("button", name="Submit").click()
     rater.at("done")
     assert sorted(row.score or 0 for row in study.table()) == [1, 1, 3]
 
@@ -789,7 +789,7 @@ def test_keys_scroll_a_long_text(made: Any, opened: Open) -> None:
         assert before is not None
         assert after is not None
         assert abs(before["y"] - after["y"]) > 100
-    assert rater.page.get_by_role("button", name="Save and continue").bounding_box()
+    assert rater.page.get_by_role("button", name="Submit").bounding_box()
     assert rater.page.evaluate("scrollY") == 0
 
 
@@ -828,9 +828,9 @@ def test_answers_are_in_rows_and_words_stay_whole(kind: str, width: int, made: A
 
 
 TAB_ORDER = {
-    "response": ["score_1_1", "score_1_2", "Add a comment", "Save and continue"],
-    "pair": [*(f"score_{n}_{q}" for q in (1, 2) for n in (1, 2)), "Add a comment", "Save and continue"],
-    "ranking": ["score_1", "score_2", "score_3", "Add a comment", "Save and continue"],
+    "response": ["score_1_1", "score_1_2", "Add a comment", "Submit"],
+    "pair": [*(f"score_{n}_{q}" for q in (1, 2) for n in (1, 2)), "Add a comment", "Submit"],
+    "ranking": ["score_1", "score_2", "score_3", "Add a comment", "Submit"],
 }
 
 
@@ -859,7 +859,7 @@ def test_the_order_of_the_keyboard_and_of_a_screen_reader(kind: str, made: Any, 
     texts = [f'region "Response {n}"' for n in range(1, PARTS[kind] + 1)] if kind != "response" else ["Response"]
     asked = [question.text for question in questions]
     wanted += [*asked, *texts] if kind == "ranking" else [*texts, *asked]
-    found = [read.index(each) for each in [*wanted, "Save and continue", "Cannot judge", "Take a break", "Undo"]]
+    found = [read.index(each) for each in [*wanted, "Submit", "Cannot judge", "Take a break", "Undo"]]
     assert found == sorted(found)
 
 

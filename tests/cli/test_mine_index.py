@@ -112,7 +112,7 @@ def test_skipped_rows_are_said(run: Run, tmp_path: Path) -> None:
     )
     code, out, err = run("index", "c.jsonl", "d.jsonl", "--out", "x")
     assert (code, out) == (2, "")
-    assert err == "trubleu: d.jsonl:1: the field response is missing; a triple has a message and a response\n"
+    assert err == 'trubleu: d.jsonl:1: the field response is missing; add a string, "" if it is empty\n'
     assert not (tmp_path / "x").exists()
     code, out, err = run("index", "c.jsonl", "d.jsonl", "--out", "x", "--skip-bad")
     assert code == 0
