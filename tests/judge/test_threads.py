@@ -60,6 +60,24 @@ def test_pairs(pooled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(told.values()) == {0}  # every stage was told of all its steps
 
 
+@pytest.mark.filterwarnings("ignore::trubleu.TrubleuWarning")
+def test_systems_are_scored_once_for_all_their_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world(segments=24)
+    asked: list[int] = []
+    score = observations.Scoring._score
+
+    def counting(self: Any, metric: Any, condition: Any, without: Any, system: int, *rest: Any) -> Any:
+        asked.append(system)
+        return score(self, metric, condition, without, system, *rest)
+
+    monkeypatch.setattr(observations.Scoring, "_score", counting)
+    protocol = Protocol(unit=4, draws=2, resamples=2, sweeps=())
+    metrics = {"bleu-2": trubleu.metric("bleu-2")}
+    judge_pairs(world.systems, world.references, world.ratings, metrics, conditions=["all"], protocol=protocol)
+    assert len(world.systems) > 2
+    assert len(asked) == 2 * len(world.systems)  # for the pairs, and for the table of systems
+
+
 @pytest.mark.parametrize("resample", ["segments", "systems", "both"])
 def test_wmt(resample: Any) -> None:
     told: dict[str, int] = {}

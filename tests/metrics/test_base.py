@@ -10,6 +10,7 @@ import pytest
 
 import trubleu
 from trubleu.errors import DataError
+from trubleu.metrics import Bleu, Bleu2Vec
 from trubleu.metrics.registry import names
 
 CROWDED = """
@@ -36,6 +37,25 @@ def test_statistics_of_another_width_are_refused(name: str, shape: tuple[int, ..
 def test_threads_that_cannot_be_had_are_done_without() -> None:
     done = subprocess.run([sys.executable, "-c", CROWDED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+class OwnBleu(Bleu):
+    def __init__(self, order: int = 2) -> None:
+        super().__init__(order)
+        self.name = "own"
+
+
+class OwnBleu2Vec(Bleu2Vec):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.name = f"{self.name}-of-mine"
+
+
+def test_a_subclass_sets_its_name() -> None:
+    own = OwnBleu()
+    assert (own.name, own.with_order(1).name, own.corpus(["a"], [["a"]]).metric) == ("own", "own", "own")
+    assert str(own.signature()).startswith("own|")
+    assert OwnBleu2Vec(2, vectors=(["a"], [[1.0]]), recall=True).name == "bleu2vec-f-2-of-mine"
 
 
 @pytest.mark.parametrize("name", names())

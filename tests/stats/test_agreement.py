@@ -290,6 +290,8 @@ Columns = tuple[object, object, object]
         (([1, 1], ["a", None], [1, 2]), r"rating 1 \(counted from 0\) has no rater"),
         (([1, 1], ["a", 2.5], [1, 2]), "rater 2.5 of rating 1 .*cannot serve as a label"),
         (([1, [1]], ["a", "b"], [1, 2]), r"item \[1\] of rating 1 \(counted from 0\) cannot serve as a label"),
+        (([1, ([1],)], ["a", "b"], [1, 2]), r"item \(\[1\],\) of rating 1 .*cannot serve as a label"),
+        (([1, np.ones(2)], ["a", "b"], [1, 2]), r"item array.* of rating 1 .*cannot serve as a label"),
     ],
 )
 def test_ratings_that_are_refused(given: Columns, message: str) -> None:

@@ -110,6 +110,7 @@ def test_pearson_of_numbers_that_overflow_vanish_or_hardly_differ() -> None:
     assert expected == pytest.approx(scipy_stats.pearsonr(x, y).statistic, rel=1e-15)
     assert pearson(x * 2.0**1020, y * 2.0**-1060) == expected
     assert pearson(x + 2.0**50, y) == expected
+    assert pearson([1.7e308, -1.7e308], [1.0, 2.0]) == -1.0
     assert pearson([1.0, 1.0 + 2**-52, 1.0 + 3 * 2**-52, 1.0 + 2 * 2**-52], y) == expected
 
 

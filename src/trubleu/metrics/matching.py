@@ -189,6 +189,8 @@ class WordMetric(TextMetric):
     tokenize: Spec = "13a"
     lowercase: bool = False
 
+    _name = ""
+
     def __post_init__(self) -> None:
         """Validate the options."""
         super().__post_init__()
@@ -196,8 +198,15 @@ class WordMetric(TextMetric):
         self.tokenizer = tokenizer(self.tokenize)
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        """The metric's name, with its order."""
+    def name(self) -> str:
+        """The metric's name, with its order; a subclass may set another one."""
+        return self._name or self._numbered()
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    def _numbered(self) -> str:
         return f"{self.family}-{self.order}"
 
     def with_order(self, order: int) -> Self:

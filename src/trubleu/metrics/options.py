@@ -89,7 +89,7 @@ def checked(name: str, value: Any, metric: str = "") -> Any:
         if not (fits and option.holds(value)):
             raise UsageError(f"{name}={value} must be {option.values}")
         return value if option.whole else float(value)
-    if not option.choices or value in option.choices:
+    if not option.choices or (isinstance(value, str) and value in option.choices):
         return value
     if option.prefix is None:
         raise UsageError(f"{name}={value} is not known; {nearest(str(value), option.choices)}")

@@ -165,10 +165,8 @@ class TruBleu(WeightedMetric, LearningMetric):
         self._vectors = soft_vectors(source)
         self._vectors_name = source.name
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The metric's name, with its order unless it is the usual one."""
-        return self.family if self.order == ORDER else super().name
+    def _numbered(self) -> str:
+        return self.family if self.order == ORDER else super()._numbered()
 
     @property
     def learned_orders(self) -> int:

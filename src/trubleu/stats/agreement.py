@@ -76,23 +76,24 @@ def judgements(item: Iterable[Hashable], rater: Iterable[RaterLabel], score: Arr
             f"there are {len(items)} items, {len(labels)} raters and {len(scores)} scores; "
             "each rating needs one of each"
         )
-    seen: set[tuple[Hashable, Hashable]] = set()
-    for row, (what, who) in enumerate(zip(items, labels, strict=True)):
-        if (what, who) in seen:
-            raise DataError(
-                f"rater {who!r} has rated item {what!r} before rating {row} (counted from 0); "
-                "keep one rating per item and rater"
-            )
-        seen.add((what, who))
     raters = tuple(sorted(cast("set[RaterLabel]", set(labels)), key=lambda label: (isinstance(label, str), label)))
     rater_numbers = {label: number for number, label in enumerate(raters)}
-    return Judgements(
+    found = Judgements(
         item=numbered(items),
         items=len(set(items)),
         rater=np.array([rater_numbers[label] for label in labels], dtype=np.int64),  # type: ignore[index]
         raters=raters,
         score=scores,
     )
+    _, first, pair = np.unique(found.item * len(raters) + found.rater, return_index=True, return_inverse=True)
+    repeated = np.flatnonzero(first[pair] != np.arange(len(scores)))
+    if len(repeated):
+        row = int(repeated[0])
+        raise DataError(
+            f"rater {labels[row]!r} has rated item {items[row]!r} before rating {row} (counted from 0); "
+            "keep one rating per item and rater"
+        )
+    return found
 
 
 def numbered(labels: Iterable[Hashable]) -> NDArray[np.int64]:
@@ -129,10 +130,15 @@ def _labels(labels: Iterable[Hashable], name: str, kinds: type | tuple[type, ...
     # Not through an array: one of numbers and names would turn numbers into names.
     listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     for row, label in enumerate(listed):
+        try:
+            hash(label)  # a tuple may hold a list
+            fits = label is None or isinstance(label, kinds) or label != label
+        except TypeError:
+            fits = False
+        if not fits:
+            raise DataError(f"{name} {label!r} of rating {row} (counted from 0) cannot serve as a label; use a name")
         if label is None or label != label:
             raise DataError(f"rating {row} (counted from 0) has no {name}; leave it out or name it")
-        if not isinstance(label, kinds):
-            raise DataError(f"{name} {label!r} of rating {row} (counted from 0) cannot serve as a label; use a name")
     return listed
 
 

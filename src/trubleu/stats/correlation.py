@@ -150,7 +150,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
     (1.0, None)
     """
     a, b = _two_lists(x, y)
-    if not len(a) or np.ptp(a) == 0 or np.ptp(b) == 0:
+    if not len(a) or a.min() == a.max() or b.min() == b.max():
         return None
     a, b = centred(a), centred(b)
     together = math.fsum((a * b).tolist())

@@ -495,6 +495,8 @@ def test_names_and_signatures() -> None:
         ({"oov": "zero"}, "oov=zero is not known; it is a number from 0 to 1, or composed"),
         ({"oov": -0.1}, "oov=-0.1 is not known"),
         ({"oov": True}, "oov=True is not known"),
+        ({"oov": np.array([0.1, 0.2])}, r"oov=\[0.1 0.2\] is not known"),
+        ({"negative": np.array([0.1, 0.2])}, r"negative=\[0.1 0.2\] is not known"),
         ({"smoothing": "lin-och", "smoothing_value": 1.0}, "takes no value"),
         ({"smoothing": "linoch"}, "smoothing=linoch is not known; did you mean lin-och"),
         ({"recall": 1}, "recall=1 must be true or false"),

@@ -165,6 +165,7 @@ def test_no_number_depends_on_threads() -> None:
         ({"beta": float("inf")}, "beta=inf must be a number, at least 0"),
         ({"stemmer": "prter"}, "stemmer=prter is not known; did you mean porter"),
         ({"stemmer": ""}, "stemmer= is not known"),
+        ({"stemmer": ["porter"]}, r"stemmer=\['porter'\] is not known"),
         ({"synonyms": ""}, "synonyms='' is not known; write none, wordnet or the folder"),
         ({"lowercase": "no"}, "lowercase='no' must be true or false"),
     ],

@@ -212,9 +212,7 @@ class _Study:
 
     def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
         """Score every metric under every condition; metrics come first in the order of the columns."""
-        pairs = self.scoring.pairs
-        count = sum(len(self.scoring.judged(pair, system)) for pair in pairs for system in pair.systems)
-        advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
+        advance = self.steps("score", self.scoring.outputs_scored * len(self.metrics) * len(self.conditions))
         columns = []
         scores: dict[Measure, Mapping[int, float]] = {}
         for condition in self.conditions:

@@ -136,9 +136,12 @@ class Scoring:
         mine = [pair.segments for pair in self.pairs if system in pair.systems]
         return np.unique(np.concatenate(mine)) if mine else np.zeros(0, dtype=np.int64)
 
-    def judged(self, pair: Pair, system: int) -> NDArray[np.int64]:
-        """Return the segments to score for a side of a pair; unless outputs are pooled, those of all its pairs once."""
-        return pair.segments if self.library.pooled else self.segments_of(system)
+    @property
+    def outputs_scored(self) -> int:
+        """How many outputs a metric scores: those of each pair anew where outputs are pooled."""
+        if self.library.pooled:
+            return sum(2 * len(pair.segments) for pair in self.pairs)
+        return sum(len(self.segments_of(system)) for system in self.systems)
 
     def references(self, pair: Pair, system: int, condition: Condition) -> References:
         """Return what a side of a pair is held against."""
@@ -155,13 +158,19 @@ class Scoring:
             # Split into tokens once; parts of the references then come with theirs.
             self.library.references.kernel_texts(metric.tokenizer, metric.lowercase)
 
+        judged = {system: self.segments_of(system) for system in self.systems}
+        once: dict[int, NDArray[np.float64]] = {}
+        if not self.library.pooled:  # the same references for all pairs
+            for system, segments in judged.items():
+                once[system] = self._score(metric, condition, frozenset(), system, segments, progress)
+
         def side(pair: Pair, system: int) -> NDArray[np.float64]:
-            segments = self.judged(pair, system)
-            rows = self._score(metric, condition, frozenset(pair.systems), system, segments, progress)
-            return rows[np.searchsorted(segments, pair.segments)]
+            if system in once:
+                return once[system][np.searchsorted(judged[system], pair.segments)]
+            return self._score(metric, condition, frozenset(pair.systems), system, pair.segments, progress)
 
         # Metrics that score every pair anew have threads of their own.
-        alone = not self.library.pooled or None in [self._compared(metric, each) for each in self.systems]
+        alone = not self.library.pooled or None in [self._compared(metric, each) for each in judged]
         with ThreadPoolExecutor(1 if alone else resolve_threads(self.threads, WORTH_THREADS)) as pool:
             rows = list(pool.map(lambda pair: np.hstack([side(pair, pair.a), side(pair, pair.b)]), self.pairs))
         sign = 1.0 if metric.higher_is_better else -1.0

@@ -226,12 +226,17 @@ class Library:
         owner = np.full(references.count, NOBODY)
         if weights is not None:
             references, owner = _with_outputs(references, systems, weights)
-        said = [sameness(text) for text in references.texts]
-        segments = np.repeat(np.arange(len(references)), references.reference_counts()).tolist()
+        numbers: dict[tuple[str, ...], int] = {}
+
+        def numbered(texts: Iterable[str]) -> NDArray[np.int64]:
+            """Give equal texts the same number, and others another one."""
+            return np.fromiter((numbers.setdefault(sameness(text), len(numbers)) for text in texts), np.int64)
+
+        said = numbered(references.texts)
+        segments = np.repeat(np.arange(len(references)), references.reference_counts())
         equal = np.zeros((len(systems), references.count), dtype=bool)
         for system, texts in enumerate(systems.values()):
-            outputs = [sameness(text) for text in texts]
-            equal[system] = [each == outputs[segment] for each, segment in zip(said, segments, strict=True)]
+            equal[system] = said == numbered(texts)[segments]
         origins = references.origins or (None,) * references.count
         shelf = Shelf(
             references.offsets,

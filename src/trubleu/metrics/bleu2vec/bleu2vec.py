@@ -200,10 +200,8 @@ class Bleu2Vec(Bleu):
             )
         self._vectors = soft_vectors(source)
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The metric's name, with its order."""
-        return f"{self.family}-f-{self.order}" if self.recall else super().name
+    def _numbered(self) -> str:
+        return f"{self.family}-f-{self.order}" if self.recall else super()._numbered()
 
     def _scale(self) -> kernels.SoftScale:
         unknown = UNKNOWN if isinstance(self.oov, str) else self.oov

@@ -42,7 +42,7 @@ class Stemmer:
     purpose: str = field(compare=False)
 
     def __post_init__(self) -> None:
-        _snowball(self.name, self.purpose)
+        _snowball(str(self.name), self.purpose)
 
     def __call__(self, word: str) -> str:
         """Return the stem of a word; a word with a lone surrogate, which UTF-8 cannot encode, is its own stem."""
