@@ -325,6 +325,10 @@ seed: 7
         ),
         (HEAD + "entry: {prolific: {verify: k, keys: 1}}\n", "study.yaml:3: entry.prolific.keys is not a setting"),
         (HEAD + "entry: {prolific: {verify: k, audience: a b}}\n", "audience must be a host such as rate.example.org"),
+        (
+            HEAD + "gold:\n  items:\n  - {response: a, accepted: [1, 2], feedback: No.}\n",
+            "study.yaml:5: gold.items[1].feedback is for practice items, so that nobody notices gold items",
+        ),
         (HEAD + "gold: {rule: {at_least: 1}}\n", "study.yaml:3: gold.rule has no then; add it"),
         (HEAD + "gold: {rule: {then: ban}}\n", "gold.rule.then must be 'exclude', 'stop' or 'flag', not 'ban'"),
         (HEAD + "gold: {rule: {then: flag}}\n", "gold.rule begins after 5 gold items, but there are 0, each used once"),
@@ -411,6 +415,11 @@ def test_gold_can_come_from_a_file_beside_the_settings(tmp_path: Path) -> None:
             '{"response": "a", "accept": [1, 2]}',
             "accept is not a setting; did you mean accepted",
         ),
+        (
+            "response",
+            '{"response": "a", "accepted": [1, 2], "feedback": "No."}',
+            "gold.jsonl:1: feedback is for practice items, so that nobody notices gold items; leave it out",
+        ),
         ("pair", '{"responses": ["a"], "accepted": [1, 2]}', "gold.jsonl:1: responses must be 2 texts, not 1"),
         (
             "pair",
@@ -439,4 +448,10 @@ def test_files_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"study.yaml:2: byte 15 \(0xff\) is not valid UTF-8; convert the file to UTF-8"
     ):
+        read_config(tmp_path / "study.yaml")
+
+
+def test_no_more_of_a_file_is_read_than_settings_may_have(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text("title: T\n" * 500_000)
+    with pytest.raises(DataError, match=r"study.yaml has 4,000,00\d characters, and settings may have 1,000,000"):
         read_config(tmp_path / "study.yaml")

@@ -426,7 +426,7 @@ def test_token_probabilities_make_a_fraction(make: Make) -> None:
     likely = [
         ('"score_1": 1? No. {"score', {}),
         ('_1":', {}),
-        (" 4", {" 4": math.log(0.5), " 5": math.log(0.25), "four": math.log(0.2), " 9": 0.0}),
+        (" 4", {" 4": math.log(0.5), " 5": math.log(0.25), "four": math.log(0.2), " 9": 0.0, "2": math.nan}),
         ("}", {}),
     ]
     with served(lambda _body, _number: Reply('"score_1": 1? No. {"score_1": 4}', likely=likely)) as server:

@@ -16,9 +16,11 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from sqlalchemy import event
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.rating import Item, NoConsentError, Study, StudyConfig, TooEarlyError, export_study
+from trubleu.rating.answers import settle
 from trubleu.rating.audit import audit, faults
 from trubleu.rating.config import Gold, Question, example
 from trubleu.rating.scheduler import Earlier
@@ -1012,3 +1014,17 @@ def test_time_is_measured_from_when_a_task_was_shown_last(make: Make) -> None:
     kept = [(row.milliseconds, row.client_milliseconds) for row in study.log() if row.kind in ("answered", "unable")]
     assert kept == [(3000, 2), (700, 9)]
     assert audit(study) == []
+
+
+def test_whether_models_count_is_read_while_the_items_are_locked(make: Make) -> None:
+    # Read before, it could be changed by who holds the lock, and counts would follow from what was.
+    study = make(1)
+    said: list[str] = []
+
+    def work(connection: Connection) -> None:
+        event.listen(connection, "before_cursor_execute", lambda *given: said.append(given[2]))
+        settle(connection, [1], now=0)
+
+    study.store.write(work)
+    tables = [table for text in said for table in ("items", "meta") if f"FROM {table}" in " ".join(text.split())]
+    assert tables == ["items", "meta"]

@@ -72,9 +72,9 @@ def settle(connection: Connection, numbers: Iterable[int], *, now: int) -> None:
     now
         The time in milliseconds.
     """
-    never = "" if get_meta(connection, MODELS_COUNT) == "true" else MODEL
     for some_items in batches(sorted(set(numbers))):
         rows = connection.execute(_LOCK, {"items": some_items}).all()
+        never = "" if get_meta(connection, MODELS_COUNT) == "true" else MODEL  # once nobody else can change it
         answers: defaultdict[int, list[Any]] = defaultdict(list)
         for row in connection.execute(_ANSWERS, {"items": some_items, "never": never}):
             answers[row.item].append(row)

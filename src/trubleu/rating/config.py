@@ -9,6 +9,7 @@ import shlex
 import tomllib
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ import pydantic
 
 from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
-from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.rating import yaml_file
 from trubleu.rating.items import POINTS, Item, Role, unstorable
 from trubleu.rating.yaml_file import Document, FieldPath, SettingError, Settings, Stripped, Text, found, must, within
@@ -558,7 +559,10 @@ def read_config(path: PathLike) -> StudyConfig:
     >>> read_config(path).raters
     3
     """
-    return parse_config("\n".join([*read_text_lines(path), ""]), str(path), Path(path).parent)
+    with open_bytes(path) as stream:
+        start = BytesIO(stream.read(4_000_001))  # beyond what `read_yaml` takes in any encoding
+    lines = [line for block in split_lines(start, str(path)) for line in block]
+    return parse_config("\n".join([*lines, ""]), str(path), Path(path).parent)
 
 
 def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None) -> StudyConfig:
@@ -627,6 +631,8 @@ def _add(items: dict[str, Item], given: _Example, config: StudyConfig, role: Rol
     wanted, other = ("responses", "response") if config.parts > 1 else ("response", "responses")
     if getattr(given, other) is not None:
         raise SettingError(f"does not fit the kind of study; write {wanted}", *path, other)
+    if role == "gold" and given.feedback:
+        raise SettingError("is for practice items, so that nobody notices gold items; leave it out", *path, "feedback")
     for required in (wanted, "accepted") if role == "gold" else (wanted,):
         if getattr(given, required) is None:
             raise SettingError(f"has no {required}; add it", *path)
@@ -634,7 +640,7 @@ def _add(items: dict[str, Item], given: _Example, config: StudyConfig, role: Rol
     if len(texts) != config.parts:
         raise SettingError(f"must be {config.parts} texts, not {len(texts)}", *path, wanted)
     accepted = None if given.accepted is None else _accepted(given.accepted, config, (*path, "accepted"))
-    item = example(role, texts, given.context, given.message, accepted, given.feedback if role == "practice" else "")
+    item = example(role, texts, given.context, given.message, accepted, given.feedback)
     if item.key in items:
         raise SettingError("is there twice; remove one of them", *path)
     items[item.key] = item

@@ -220,8 +220,9 @@ class _Names:
         self.now = now
         self._numbers: dict[str, int] = {}
         self._labels: defaultdict[str | None, list[int]] = defaultdict(list)
-        for rater in people.all_raters(connection):
-            self._labels[rater.label].append(rater.id)
+        self._there = {rater.id: rater.label for rater in people.all_raters(connection)}
+        for number, label in self._there.items():
+            self._labels[label].append(number)
 
     def labelled(self, name: str) -> list[int]:
         """Return the raters with this label; none if the name is another kind of id, or new."""
@@ -243,7 +244,7 @@ class _Names:
             number, mark = marked
             found = people.recall(self._connection, people.CARRIED, name)
             if people.is_of(mark, self.study):
-                if not any(number in same for same in self._labels.values()):
+                if number not in self._there:
                     raise DataError(f"{answer.place}: this study has no {shown(name)}; is the file of a later state?")
                 return number
             if found is None and name.startswith(MODEL):

@@ -324,7 +324,7 @@ def _mean_of_token(token: _Token, points: int) -> float | None:
     """Return the mean of the scores that could stand there, by their probabilities."""
     matches = [(_NUMBER.fullmatch(likely.token), likely.logprob) for likely in token.top_logprobs or ()]
     shares = [(int(match[1]), math.exp(min(logprob, 0.0))) for match, logprob in matches if match]
-    shares = [(score, share) for score, share in shares if 1 <= score <= points and share]
+    shares = [(score, share) for score, share in shares if 1 <= score <= points and share > 0]  # nor nan
     return fmean(*zip(*shares, strict=True)) if shares else None
 
 

@@ -243,7 +243,7 @@ def test_two_questions_about_a_text(make: Make, visit: Visit) -> None:
     assert page.text.count(" required") == 3
     assert page.text.count("(optional)") == 1
     again = visitor.send(page, "/answer", score_1_2=10)
-    assert (again.status_code, "Nothing was saved yet: the question" in again.text) == (422, True)
+    assert (again.status_code, "Choose an answer first: Relevant?" in again.text) == (422, True)
     assert re.search(r'name="score_1_2" value="10" checked>', again.text)
     for wrong in ({"score_1_1": 4}, {"score_1_1": "x"}, {"score_1_1": 1, "score_1_2": 12}, {"score_1_1": "٣"}):
         assert visitor.send(page, "/answer", **wrong).status_code == 422
@@ -259,7 +259,7 @@ def test_a_question_that_everybody_leaves_out(make: Make, visit: Visit) -> None:
     page = visitor.start(study.add_raters(1)[0].token)
     again = visitor.send(page, "/answer")
     assert again.status_code == 422
-    assert "Nothing was saved yet: no question is answered." in again.text
+    assert "Answer at least one question, or say that you cannot judge." in again.text
     page = visitor.send(visitor.send(page, "/answer", score_1_1=2), "/answer", score_1_1=3)
     assert state(page) == "done"
     assert [row.score for row in study.table()] == [2, None, 3, None]
@@ -303,7 +303,7 @@ def test_without_a_choice_the_task_is_shown_again(make: Make, visit: Visit) -> N
     page = visitor.start(study.add_raters(1)[0].token)
     page = visitor.answer(page, 4, score_2=None)
     assert page.status_code == 422
-    assert "must be answered." in page.text
+    assert "Choose an answer for every response first." in page.text
     assert re.search(r'name="score_1" value="4" required checked>', page.text)
     assert page.text.count(" checked>") == 1
     assert study.table() == []
@@ -661,7 +661,7 @@ def test_a_ranking_without_scripts(make: Make, visit: Visit) -> None:
     assert page.text.count('form="answer"') == 3 * 3 + 3
     page = visitor.answer(page, 1, 2)
     assert page.status_code == 422
-    assert "must be answered." in page.text
+    assert "Give every response a rank first." in page.text
     assert len(re.findall(r"checked", page.text)) == 2, "what was chosen stays"
     assert study.table() == []
     assert visitor.answer(page, 1, 2, 4).status_code == 422

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating import scheduler
-from trubleu.rating.config import LONGEST_REASON
+from trubleu.rating.config import LONGEST_REASON, StudyConfig
 from trubleu.rating.raters import has_ended
 from trubleu.rating.scheduler import Answer, NoConsentError, Outcome, ScoresError, Task, TooEarlyError
 from trubleu.rating.study import Study
@@ -167,7 +167,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
             rater.id, given.task, given.scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
         )
     except ScoresError as error:
-        return _again(site, session, given, f"Nothing was saved yet: {error}.", 422)
+        return _again(site, session, given, _missing(site.study.config, given.scores or ()) or f"{error}.", 422)
     except TooEarlyError:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
     except NoConsentError as error:
@@ -184,6 +184,19 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
 
 
 _KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; Undo changes it."
+
+
+def _missing(config: StudyConfig, scores: tuple[int | None, ...]) -> str:
+    """Return what an answer lacks, as raters see it: they know the texts of questions, and not their names."""
+    pairs = zip(config.slots, scores, strict=True)
+    missing = [slot.question.text for slot, score in pairs if score is None and slot.question.required]
+    if missing and config.kind == "ranking":
+        return "Give every response a rank first. Responses that are equally good get the same rank."
+    if missing and config.parts > 1 and len(config.questions) == 1:
+        return "Choose an answer for every response first."
+    if missing:
+        return "Choose an answer first." if len(config.questions) == 1 else f"Choose an answer first: {missing[0]}"
+    return "" if any(scores) else "Answer at least one question, or say that you cannot judge."
 
 
 def _gone() -> Refusal:
