@@ -8,6 +8,7 @@ from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -135,8 +136,25 @@ def test_columns_of_json_and_frames_have_other_names_too(tmp_path: Path) -> None
         assert read == expected
     with pytest.raises(DataError, match=r"/r\.jsonl: there is no column 'style'; known: InstanceID, SystemID, JudgeID"):
         Ratings.read(path, aspects=["style"])
-    path.write_text(json.dumps({"item": "7", "system": "A", "rater": "ann", "style": 4, "facts": 5}))
-    assert Ratings.read(path).aspect == ("style", "facts")
+    rows: list[dict[Any, Any]] = [{"item": "7", "system": "A", "rater": "ann", "style": 4, "facts": 5, "seconds": 3}]
+    path.write_text(json.dumps(rows[0]))
+    assert Ratings.read(path, aspects=["style", "facts"]).aspect == ("style", "facts")
+    assert Ratings.read(path, only=["style", "facts"]).aspect == ("style", "facts")
+    # Seconds are no aspect, though they are a number.
+    unsaid = r": the column score must be there; .* seconds; .* \(--aspect NAME\)$"
+    with pytest.raises(DataError, match=unsaid):
+        Ratings.read(path)
+    with pytest.raises(DataError, match=unsaid):
+        Ratings.from_rows(rows)
+
+
+def test_names_that_are_no_strings_are_no_columns() -> None:
+    row: dict[Any, Any] = {"item": "7", "system": "A", "rater": "ann", "score": 4, 3: 5}
+    expected = Ratings(["7"], ["A"], ["ann"], [4])
+    assert Ratings.from_rows([row]) == Ratings.from_frame(pd.DataFrame([row])) == expected
+    aspects = pd.DataFrame([{"item": "7", "system": "A", "rater": "ann", 3: 5}])
+    with pytest.raises(DataError, match=r"^frame: the column score must be there; columns found: item, system, rater"):
+        Ratings.from_frame(aspects)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +162,8 @@ def test_columns_of_json_and_frames_have_other_names_too(tmp_path: Path) -> None
     [
         ({"columns": {"item": "Instance"}}, DataError, r"/r\.csv.* there is no column 'Instance'; did you mean Inst"),
         ({"aspects": ["Style"]}, DataError, r"/r\.csv.* there is no column 'Style'; did you mean style\?$"),
+        ({"columns": {"ratings": "x"}}, UsageError, r"^columns: there is no field 'ratings'; known: item, system, "),
+        ({"columns": {3: "x"}}, UsageError, r"^columns: there is no field 3; "),
         ({"columns": {"itme": "x"}}, UsageError, r"^columns: there is no field 'itme'; did you mean item\?$"),
         ({"columns": {"item": 3}}, UsageError, "^columns: the column of item must be a string, not 3$"),
         (

@@ -96,6 +96,8 @@ def find_columns(
     """
     named = dict(columns or {})
     for name, column in named.items():
+        if name not in FIELDS:
+            raise UsageError(f"columns: there is no field {shown(name)}; {nearest(str(name), FIELDS)}")
         if not isinstance(column, str):
             raise UsageError(f"columns: the column of {name} must be a string, not {shown(column)}")
     if isinstance(aspects, str):
@@ -157,9 +159,14 @@ def rating_table(
         If a column is missing, or another than aspects is left where aspects are guessed.
     """
     place = f"{table.source}: the first row" if texts else table.source
-    layout = find_columns(table.names, columns, aspects, place, required)
+    layout = find_columns(tuple(table.columns), columns, aspects, place, required)
     if layout.guessed and only is not None and set(only) <= set(layout.scores):
         layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
+    elif layout.guessed and not texts:  # records hold much else that is a number, such as seconds
+        raise DataError(
+            f"{place}: the column score must be there; columns found: {some(table.names)}; say which it is (--columns "
+            "score=TITLE), or which are aspects (--aspect NAME)"
+        )
     scored = {title: table.columns[title] for title in (*filter(None, [layout.fields.get("score")]), *layout.scores)}
     if texts:
         scored = {title: list(map(number, column)) for title, column in scored.items()}
@@ -196,7 +203,8 @@ def gather(records: Iterable[tuple[str, Any]], source: str) -> Table:
             raise DataError(
                 f"{place}: a rating must be a mapping with the fields {some(REQUIRED)}, not {shown(record)}"
             )
-    names = tuple(dict.fromkeys(chain.from_iterable(record for _, record in found))) or REQUIRED
+    fields = dict.fromkeys(chain.from_iterable(record for _, record in found))
+    names = tuple(field for field in fields if isinstance(field, str)) or REQUIRED
     columns = {name: [record.get(name) for _, record in found] for name in names}
     return Table(source, names, columns, len(found), [place for place, _ in found])
 
@@ -493,8 +501,8 @@ class Ratings:
 
         Columns may also have other usual names, in upper or lower case: an item may be called instance,
         segment or example, a system model, a rater judge, annotator, worker or assessor, a score rating, each also with
-        ``ID`` at the end. The names above go first. If there is no column of scores and none of aspects, every other
-        column is an aspect with scores of its own.
+        ``ID`` at the end. The names above go first. If CSV or TSV has no column of scores and none of aspects, every
+        other column is an aspect with scores of its own.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from itertools import chain, compress, pairwise
+from itertools import chain, compress, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -281,18 +281,21 @@ class SegmentCollector:
                 raise DataError(f"{place(row)}: the id is empty; every row names the segment that its text belongs to")
             groups.setdefault(identity, []).append(row)
         self._weighted = bool(groups) and not columns.keys().isdisjoint(("weight", "ratings"))
-        nothing = [None] * len(identities)
-        items = list(zip(*(columns.get(name, nothing) for name in (*REFERENCE_FIELDS, "rated")), strict=True))
+        heads = [name for name in SEGMENT_FIELDS[1:] if name in columns]
         for identity, rows in groups.items():
             first = self._places[identity] = place(rows[0])
-            heads = {name: _common(columns[name], name, rows, place) for name in SEGMENT_FIELDS[1:] if name in columns}
-            self._begin(heads, first)
-            for row in rows:
-                try:
-                    self._take(*items[row])
-                except _FieldError as error:
-                    raise error.at(place(row)) from None
-            self._ends.append(len(self._texts))
+            self._begin({name: _common(columns[name], name, rows, place) for name in heads}, first)
+            self._ends.append(self._ends[-1] + len(rows))
+        order = list(chain.from_iterable(groups.values()))
+        items = (
+            map(columns[name].__getitem__, order) if name in columns else repeat(None)
+            for name in (*REFERENCE_FIELDS, "rated")
+        )
+        for row, *item in zip(order, *items, strict=False):
+            try:
+                self._take(*item)
+            except _FieldError as error:
+                raise error.at(place(row)) from None
 
     def _begin(self, record: Mapping[str, Any], place: str) -> None:
         self._messages.append(optional_text(record, "message", place))
@@ -397,7 +400,10 @@ def segments_from_table(table: Table) -> Columns:
             collector.add(record, place, table.default_id(row) if record.get("id") is None else "")
     elif "text" in table.columns:
         table.require("id")
-        identities = [id_field({"id": value}, table.place(row)) for row, value in enumerate(table.columns["id"])]
+        identities = [
+            value if type(value) is str else id_field({"id": value}, table.place(row))
+            for row, value in enumerate(table.columns["id"])
+        ]
         collector.add_rows(table.columns, identities, table.place)
     else:
         raise DataError(

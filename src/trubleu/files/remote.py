@@ -251,7 +251,7 @@ def _system(address: str) -> tuple[Any, str]:
         # Listings cached by fsspec would hide files that other workers write.
         files, path = fsspec.core.url_to_fs(address, use_listings_cache=False, **options)
     except ImportError as error:
-        raise MissingExtraError(f"{purpose} needs another package: {_said(error)}; install it with pip") from error
+        raise MissingExtraError(f"{purpose} needs another package, which pip installs: {_said(error)}") from error
     except ValueError as error:
         if scheme in fsspec.available_protocols():
             raise DataError(f"{address} cannot be used: {error}") from error
