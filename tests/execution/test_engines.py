@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -286,3 +287,16 @@ def test_there_are_no_other_engines(name: str) -> None:
 def test_one_process_a_core() -> None:
     with engine("local:all") as workers:
         assert workers.workers == os.cpu_count()
+
+
+def test_a_worker_that_ends_is_not_interrupted_again() -> None:
+    """It is sent SIGTERM as its pipe is closed; an exception while Python shuts down would be printed."""
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours, theirs = multiprocessing.Pipe()
+    ours.close()
+    try:
+        local._serve(theirs)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)

@@ -319,6 +319,23 @@ def test_a_file_that_changes_after_it_was_surveyed(
         Index.build(tmp_path / "x", corpus, shard_triples=10)
 
 
+def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "BLOCK", 10)
+    monkeypatch.setattr(ranges, "BLOCKS_A_PIECE", 2)
+    monkeypatch.setattr(index_builder, "FILES_AT_ONCE", 3)
+    sizes = [0, 8, 9, 4, 0, 0, 1, 45, 3, 20, 20]
+    files = [SourceFile(f"{n}.jsonl", str(n), size=size, form="jsonl") for n, size in enumerate(sizes)]
+    todo = [piece for file in files for piece in file.pieces()]
+    groups = index_builder.grouped(todo)
+    assert [piece for group in groups for piece in group] == todo
+    assert [[str(piece) for piece in group] for group in groups] == [
+        ["0", "1", "2"], ["3", "4", "5"], ["6"], ["7 from byte 0"], ["7 from byte 20"], ["7 from byte 40", "8"], ["9"],
+        ["10"],
+    ]  # fmt: skip
+    compressed = [SourceFile(f"{n}.gz", str(n), size=15, packed=True).pieces(contents=True)[0] for n in range(2)]
+    assert list(map(len, index_builder.grouped(compressed))) == [1, 1]
+
+
 def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) -> None:
     good = write(tmp_path / "a.jsonl", triples(25))
     (tmp_path / "b.tsv").write_text("a\tb\tc\td\te\n")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, check_range, picked, say, takes_option, write_tables
+from trubleu.cli.options import check_range, picked, say, takes_option, write_tables
 from trubleu.cli.rate_serve import add_serve_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
@@ -184,7 +184,6 @@ def plan(options: argparse.Namespace) -> None:
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table
 
-    check_output(options)
     if options.scored is not None:
         _plan_ratings(options)
         return

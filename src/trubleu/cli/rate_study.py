@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, check_range, picked, say, write_tables
+from trubleu.cli.options import check_range, picked, say, write_tables
 from trubleu.errors import DataError, EndpointError, StoreError, UsageError, counted, nearest, some
 from trubleu.files.writer import check_writable
 from trubleu.optional_deps import needed
@@ -215,7 +215,6 @@ def status(options: argparse.Namespace) -> None:
     trubleu rate status my-study
     trubleu rate status my-study --format json --out status.json
     """
-    check_output(options)
     check_range(options, "resamples", 0, 1_000_000)
     check_range(options, "epsilon", 0, 1)
     with opened(options.study, copy=True) as study:

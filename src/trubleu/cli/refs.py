@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import check_output, keep_inputs, write_output
+from trubleu.cli.options import keep_inputs, write_output
 from trubleu.errors import DataError, UsageError
 from trubleu.files.writer import check_writable
 from trubleu.progress import Bars
@@ -60,7 +60,6 @@ def check(options: argparse.Namespace) -> None:
     from trubleu.render.references import render_reference_check
     from trubleu.scoring.reference_check import check_references
 
-    check_output(options)
     references = _read(options, options.files)
     write_output(options, render_reference_check(check_references(references), options.format, options.digits))
 

@@ -111,6 +111,11 @@ def _status(outcome: Outcome, error: Exception) -> Status:
     return Status(outcome, str(error), kind, "".join(traceback.format_exception(error)), missing)
 
 
+def is_bad(error: DataError) -> bool:
+    """Return whether an error is about data that cannot be used, not about what happened to data that may be good."""
+    return _status("bad", error).outcome == "bad"
+
+
 def _of_the_system(error: BaseException | None) -> OSError | None:
     """Return the operating system's or store's error about a file; packages also raise OSError for damaged data."""
     while error is not None:

@@ -258,24 +258,31 @@ def _serve(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)  # as an exception, so partly written files are removed
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        with suppress(EOFError, OSError):
+            _answer(connection)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # an exception while Python shuts down would be printed
+
+
+def _answer(connection: Connection) -> None:
     work: Any = None
-    with suppress(EOFError, OSError):
-        while True:
-            kind, content = connection.recv()
-            try:
-                thing = pickle.loads(content)  # noqa: S301 - from our own parent, through a pipe of its own
-            except Exception as error:
-                thing, work = None, _unreadable(error)
-            if kind == "work":
-                work = thing if thing is not None else work
-                continue
-            status, result = work(thing)
-            try:
-                answer = pickle.dumps((status, result), protocol=pickle.HIGHEST_PROTOCOL)
-            except Exception as error:
-                status = Status("failed", f"its result cannot be sent: {error}", type(error).__name__)
-                answer = pickle.dumps((status, None))
-            connection.send_bytes(answer)
+    while True:
+        kind, content = connection.recv()
+        try:
+            thing = pickle.loads(content)  # noqa: S301 - from our own parent, through a pipe of its own
+        except Exception as error:
+            thing, work = None, _unreadable(error)
+        if kind == "work":
+            work = thing if thing is not None else work
+            continue
+        status, result = work(thing)
+        try:
+            answer = pickle.dumps((status, result), protocol=pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            status = Status("failed", f"its result cannot be sent: {error}", type(error).__name__)
+            answer = pickle.dumps((status, None))
+        connection.send_bytes(answer)
 
 
 def _leave(number: int, _frame: object) -> None:

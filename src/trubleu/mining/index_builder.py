@@ -38,6 +38,7 @@ from trubleu.errors import (
     counted,
     some,
 )
+from trubleu.execution.base import is_bad
 from trubleu.execution.cache import Cache, Entries
 from trubleu.execution.local import InThisProcess
 from trubleu.execution.output_parts import prepare_folder
@@ -467,6 +468,50 @@ SHOWN: Final = 5
 """Skipped parts named in a warning."""
 
 
+FILES_AT_ONCE: Final = 256
+"""Small files per task of the survey; together they are not larger than a piece."""
+
+
+class Group(tuple[Any, ...]):
+    """Small files, or pieces of files, for one task of the survey: a task of its own would take longer than most."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return some(self, 3)
+
+
+def grouped(things: Iterable[Any]) -> list[Group]:
+    """Group neighbours that together are not larger than a piece."""
+    groups: list[list[Any]] = []
+    room = 0  # bytes that fit into the last group
+    for thing in things:
+        if not groups or _size(thing) > room or len(groups[-1]) == FILES_AT_ONCE:
+            groups.append([])
+            room = ranges.BLOCK * ranges.BLOCKS_A_PIECE
+        groups[-1].append(thing)
+        room -= _size(thing)
+    return list(map(Group, groups))
+
+
+def _size(thing: Any) -> int:
+    size: int = thing.file.size if thing.size is None else thing.size  # a compressed file is a piece without a size
+    return size
+
+
+def try_each(function: Callable[[Any, None], Any], group: Group, _state: None) -> list[Any]:
+    """Return the result for each of a group, or the error if its data cannot be used."""
+    found: list[Any] = []
+    for thing in group:
+        try:
+            found.append(function(thing, None))
+        except DataError as error:
+            if not is_bad(error):
+                raise
+            found.append(error)
+    return found
+
+
 class _Progress:
     """Converts progress reports of parts into bytes of the corpus."""
 
@@ -475,9 +520,9 @@ class _Progress:
         self._left = total
         self._within = 0
 
-    def looked(self, piece: ranges.Piece) -> None:
+    def looked(self, group: Group) -> None:
         """Report that lines were counted."""
-        self.tell((piece.size or piece.file.size) // LOOKING)
+        self.tell(sum(map(_size, group)) // LOOKING)
 
     def within(self, size: int) -> None:
         """Report how many bytes of the current part have been read."""
@@ -724,14 +769,13 @@ class _Work:
     ) -> Iterator[tuple[Any, Any]]:
         """Map a step of the survey, and note the unreadable files."""
         progress = self.told.looked if function is ranges.count else None
-        try:
-            with closing(self.engine.map(function, things, progress=progress)) as results:
-                yield from results
-        except BadPartitionsError as error:
-            for each in things:
-                if str(each) in error.partitions:
-                    file = each.file if isinstance(each, ranges.Piece) else each
-                    self.bad.setdefault(file.name, error.partitions[str(each)])
+        with closing(self.engine.map(partial(try_each, function), grouped(things), progress=progress)) as results:
+            for thing, found in chain.from_iterable(zip(group, each, strict=True) for group, each in results):
+                if isinstance(found, DataError):
+                    file = thing.file if isinstance(thing, ranges.Piece) else thing
+                    self.bad.setdefault(file.name, str(found))
+                else:
+                    yield thing, found
 
     def _mapped(
         self, make: Callable[[Part, Tokenizer], tuple[tuple[Made, ...], int]], parts: Sequence[Part]

@@ -144,6 +144,33 @@ def test_what_a_killed_process_left_behind(corpus: list[Path], tmp_path: Path) -
     assert not left.exists()
 
 
+@pytest.mark.parametrize(
+    ("file", "reader"),
+    [("words-1.ids", "_check_words"), ("words-2.whole", "_check_words"), ("pairs-1.ids", "bucket_ranges")],
+)
+@pytest.mark.parametrize("how", ["altered", "cut off", "empty", "missing"])
+def test_numbers_that_are_not_those_written(
+    corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, reader: str, how: str
+) -> None:
+    written = tmp_path / "a.training" / file
+
+    def damaged() -> None:
+        monkeypatch.setattr(counts, reader, usual)
+        content = written.read_bytes()
+        if how == "missing":
+            written.unlink()
+        else:
+            left = {"altered": content[:-1] + bytes([content[-1] ^ 1]), "cut off": content[:-1], "empty": b""}
+            written.write_bytes(left[how])
+
+    usual = getattr(counts, reader)
+    meeting(monkeypatch, counts, reader, damaged)
+    said = "there is no such file" if how == "missing" else "was altered or damaged while .*; train again"
+    with pytest.raises((DataError, EngineError), match=rf"a\.training/{re.escape(file)}:? {said}"):
+        train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1)
+    assert not (tmp_path / "a.training").exists()
+
+
 def test_a_single_range_that_cannot_be_read(corpus: list[Path], tmp_path: Path) -> None:
     corpus[1].write_bytes(corpus[1].read_bytes()[:-20])
     with pytest.raises(DataError, match=r"^\S*b\.gz: the gzip data is damaged") as refused:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -36,7 +37,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.execution.base import mapped
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths as file_paths
-from trubleu.files.paths import is_standard, name_of
+from trubleu.files.paths import is_standard, name_of, reading
 from trubleu.files.ranges import SourceFile, Span, surveyed
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
@@ -267,6 +268,8 @@ class WordsRead(NamedTuple):
     """A hash of its text."""
     untold: int
     """Number of its words and sentence ends, unless that was told already."""
+    checksum: int
+    """That of the numbers written."""
 
 
 def read_words(
@@ -291,20 +294,36 @@ def read_words(
             "under the same path"
         )
     counter, how = kernels.WordCounter(), tokenizer(tokenize)
-    content, size = hashlib.blake2b(digest_size=32), 0
+    content, size, checksum = hashlib.blake2b(digest_size=32), 0, 0
     with atomic_writer(_words_file(folder, text.number), "wb") as stream:
         for lines in text.span.lines(content.update):
             for first in range(0, len(lines), _LINES):
                 numbers = counter.add(*kernel_texts(lines[first : first + _LINES], how, lowercase))
                 stream.write(numbers.data)
+                checksum = crc32(numbers.data, checksum)
                 size += len(numbers)
                 if tell is not None:
                     tell(len(numbers))
-    return WordsRead(counter.words(), content.hexdigest(), 0 if tell else size)
+    return WordsRead(counter.words(), content.hexdigest(), 0 if tell else size, checksum)
 
 
 def _words_file(folder: Path, number: int, kind: str = "ids") -> Path:
     return folder / f"words-{number}.{kind}"
+
+
+def _check_words(path: Path, checksum: int) -> Path:
+    """Return the file, if it is what was written; its numbers are places in arrays."""
+    found = 0
+    with reading(str(path)), path.open("rb") as stream:
+        while block := stream.read(_CHUNK):
+            found = crc32(block, found)
+    if found != checksum:
+        raise _altered(path)
+    return path
+
+
+def _altered(path: Path) -> DataError:
+    return DataError(f"{path} was altered or damaged while the corpus was counted; train again")
 
 
 def _digest(text: TextRange, _state: None) -> str:
@@ -352,21 +371,24 @@ def count_words(
         If a range cannot be read.
     """
     counter, known, place = kernels.WordCounter(), [], folder.path.absolute()
+    checksums: list[tuple[int, int]] = []
     read = partial(read_words, place, options.tokenize, options.lowercase)
     for text, found in _each_range(ranges, engine, partial(read, None), partial(read, tell)):
         tell(found.untold)
         known.append((text.file, found.content))
         with atomic_writer(_words_file(place, text.number, "whole"), "wb") as stream:
-            stream.write(counter.merge(*found.words).data)
+            numbers = counter.merge(*found.words)
+            stream.write(numbers.data)
+        checksums.append((found.checksum, crc32(numbers.data)))
     heap, begins, counts = counter.words()
     order = np.argsort(-counts.astype(np.int64), kind="stable")
     order = order[: int((counts >= options.least_count(1)).sum())]
     ranks = np.full(len(counts), NO_ENTRY, np.uint32)
     ranks[order] = np.arange(len(order), dtype=np.uint32)
     with atomic_writer(folder.numbers(1), "wb") as stream:
-        for text in ranges:
-            rank_of = ranks[np.fromfile(_words_file(place, text.number, "whole"), np.uint32)]
-            for local in chunks(_words_file(place, text.number)):
+        for text, (local_sum, whole_sum) in zip(ranges, checksums, strict=True):
+            rank_of = ranks[np.fromfile(_check_words(_words_file(place, text.number, "whole"), whole_sum), np.uint32)]
+            for local in chunks(_check_words(_words_file(place, text.number), local_sum)):
                 inside = local != SENTENCE_END
                 ranked = np.full(len(local), SENTENCE_END, np.uint32)
                 ranked[inside] = rank_of[local[inside]]
@@ -449,18 +471,32 @@ def count_pairs(usable: int, least: int, places: PlaceRange, _state: None) -> Pa
     return counter.pairs()
 
 
-def bucket_pairs(folder: Path, usable: int, places: PlaceRange, _state: None) -> NDArray[np.int64]:
-    """Write the pairs of a range by bucket, and return how many each bucket has.
+def bucket_pairs(
+    folder: Path, usable: int, places: PlaceRange, _state: None
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Write the pairs of a range by bucket, and return how many each bucket has, and the checksum of each.
 
     The file has all first halves, all second halves, and all counts.
     """
     firsts, seconds, counts = count_pairs(usable, 1, places, None)
     bucket = _buckets(firsts, seconds)
     order = np.argsort(bucket, kind="stable")
+    sizes = np.bincount(bucket, minlength=BUCKETS)
+    checksums = np.zeros(BUCKETS, np.uint32)
     with atomic_writer(_pairs_file(folder, places.number), "wb") as stream:
         for column in (firsts, seconds, counts.astype(np.uint32)):  # a range has no more places
-            stream.write(column[order].data)
-    return np.bincount(bucket, minlength=BUCKETS)
+            ordered = column[order]
+            stream.write(ordered.data)
+            checksums = _checksums(ordered, sizes, checksums)
+    return sizes, checksums
+
+
+def _checksums(column: Numbers, sizes: NDArray[np.int64], before: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the checksum of each bucket, given that of its columns before."""
+    parts = np.split(column, np.cumsum(sizes)[:-1])
+    return np.array(
+        [crc32(part.data, checksum) for part, checksum in zip(parts, before.tolist(), strict=True)], np.uint32
+    )
 
 
 def _pairs_file(folder: Path, number: int) -> Path:
@@ -512,7 +548,13 @@ def bucket_ranges(sizes: NDArray[np.int64], most: int) -> list[BucketRange]:
 
 
 def sum_pairs(
-    folder: Path, usable: int, least: int, begins: NDArray[np.int64], buckets: BucketRange, _state: None
+    folder: Path,
+    usable: int,
+    least: int,
+    sizes: NDArray[np.int64],
+    checksums: NDArray[np.uint32],
+    buckets: BucketRange,
+    _state: None,
 ) -> Pairs:
     """Add up the pairs of some buckets over all ranges, and return the frequent ones.
 
@@ -522,20 +564,41 @@ def sum_pairs(
         As for `bucket_pairs`.
     least
         How frequent is frequent.
-    begins
-        Where each bucket begins in the file of each range; the last number of a row is the end.
+    sizes, checksums
+        As from `bucket_pairs`, a row for each range.
     buckets
         Which buckets.
+
+    Raises
+    ------
+    DataError
+        If they are not as they were written.
     """
     counter = kernels.PairCounter(usable, least, MOST_PAIRS)
     more = True
     while more:
-        for number, (first, end) in enumerate(begins[:, [buckets.first, buckets.end]].tolist()):
-            if first < end:
-                columns = MappedNumbers(_pairs_file(folder, number)).numbers.reshape(3, -1)
-                counter.add_counted(*columns[:, first:end])
+        for number, (in_range, written) in enumerate(zip(sizes, checksums, strict=True)):
+            if in_range[buckets.first : buckets.end].any():
+                counter.add_counted(*_read_pairs(_pairs_file(folder, number), in_range, written, buckets))
         more = counter.finish_pass()
     return counter.pairs()
+
+
+def _read_pairs(
+    path: Path, sizes: NDArray[np.int64], checksums: NDArray[np.uint32], buckets: BucketRange
+) -> NDArray[np.uint32]:
+    """Return the columns of some buckets of a file, if they are what was written."""
+    these, begins = slice(buckets.first, buckets.end), np.cumsum([0, *sizes])
+    with reading(str(path)):
+        if path.stat().st_size != 3 * begins[-1] * np.dtype(np.uint32).itemsize:
+            raise _altered(path)
+        columns = MappedNumbers(path).numbers.reshape(3, -1)[:, begins[buckets.first] : begins[buckets.end]]
+    found = np.zeros_like(checksums[these])
+    for column in columns:
+        found = _checksums(column, sizes[these], found)
+    if (found != checksums[these]).any():
+        raise _altered(path)
+    return columns
 
 
 def count_order(source: Path, below: Level, least: int, engine: Engine, tell: Progress) -> Level:
@@ -561,8 +624,9 @@ def count_order(source: Path, below: Level, least: int, engine: Engine, tell: Pr
     if len(ranges) == 1:
         found = [pairs for _, pairs in map_ranges(partial(count_pairs, usable, least))]
     else:
-        sizes = np.stack([found for _, found in map_ranges(partial(bucket_pairs, folder, usable))])
-        work = partial(sum_pairs, folder, usable, least, np.cumsum(np.pad(sizes, ((0, 0), (1, 0))), axis=1))
+        written = [found for _, found in map_ranges(partial(bucket_pairs, folder, usable))]
+        sizes, checksums = (np.stack(each) for each in zip(*written, strict=True))
+        work = partial(sum_pairs, folder, usable, least, sizes, checksums)
         found = [pairs for _, pairs in engine.map(work, bucket_ranges(sizes, MOST_PAIRS))]
         _remove(folder, "pairs-*")
     firsts, seconds, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
