@@ -144,7 +144,7 @@ def test_audit_says_that_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixtu
     varied_study(tmp_path / "study", items=8)
     assert main(["rate", "audit", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
-    assert "entries of the log, 11 items, 6 raters: all hashes are right, all tables follow from it" in said
+    assert "entries in the log, 11 items, 6 raters: all hashes are right, all tables match the log" in said
 
 
 def test_a_store_and_its_secret_belong_together(make: Make) -> None:

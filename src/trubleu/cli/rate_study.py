@@ -242,7 +242,7 @@ def audit(options: argparse.Namespace) -> None:
         if not faults:
             entries = counted(len(study.log()), "entry").replace("entrys", "entries")
             there = f"{counted(len(study.items()), 'item')}, {counted(len(study.raters()), 'rater')}"
-            say(f"{options.study}: {entries} of the log, {there}: all hashes are right, all tables follow from it")
+            say(f"{options.study}: {entries} in the log, {there}: all hashes are right, all tables match the log")
             return
     say(*faults)
     found = counted(len(faults), "fault")

@@ -153,7 +153,7 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
         raise UsageError(f"{str(folder)!r} is not a name for a new folder")
     if target.is_dir():
         if inside := sorted(path.name for path in target.iterdir()):
-            raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
+            raise UsageError(f"{target} already holds something ({some(inside)}); give another folder")
     elif target.exists() or target.is_symlink():
         raise UsageError(f"{target} exists and is not a folder; give another name")
     made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # the name of all temporary files and folders
