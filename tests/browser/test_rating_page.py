@@ -910,7 +910,7 @@ def test_every_other_page(
         assert page.locator("main h1").count() == 1
 
     page.goto(f"{url}/join")
-    page.get_by_label("The code").fill("wrong")
+    page.get_by_label("Study code").fill("wrong")
     page.locator("main button").first.click()
     page.get_by_role("alert").wait_for()
     look("join")
@@ -1086,7 +1086,7 @@ def test_the_response_is_seen_at_once_below_a_long_conversation(kind: str, made:
         for place in range(number):
             rater.page.locator("fieldset").nth(place).locator(".choice").first.click()
         if kind == "ranking":
-            rater.page.get_by_role("button", name="Save").click()
+            rater.page.get_by_role("button", name="Submit").click()
     rater.at("done")
     rater.page.get_by_role("button", name="Undo").click()  # what was undone is said at the top
     assert rater.page.locator(".earlier").bounding_box()["y"] < 300  # type: ignore[index]
