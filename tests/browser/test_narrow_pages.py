@@ -32,6 +32,8 @@ HINTS = """boxes => boxes.filter(box => box.checkVisibility()).map(box => ({
   shadow: getComputedStyle(box).backgroundImage !== "none",
   reached: (() => { box.scrollLeft = 99999; return box.scrollLeft > 0; })(),
 }))"""
+ALL_TOLD = """() => [...document.querySelectorAll(".scroll")].filter(box => box.checkVisibility())
+  .every(box => box.scrollWidth > box.clientWidth + 1 === "wide" in box.dataset)"""
 
 
 def explanations() -> str:
@@ -66,7 +68,7 @@ def test_wide_tables_scroll_in_their_box_and_say_so(
     seen = visit(any_page, width=390, scheme=scheme)
     seen.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
     assert seen.overflow() <= 0
-    seen.page.wait_for_function("document.querySelector('.scroll[data-wide]')")
+    seen.page.wait_for_function(ALL_TOLD)  # the page looks at a box when its size has changed
     found = seen.page.locator(".scroll").evaluate_all(HINTS)
     assert any(box["wide"] for box in found)
     for box in found:
