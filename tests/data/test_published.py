@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,7 +35,9 @@ from trubleu.data import (
     write_sets,
 )
 from trubleu.data.sets import PUBLISHED, RatingRow, find_set, fitting, mqm_weight
-from trubleu.errors import DataError, UsageError
+from trubleu.data.weights import exact
+from trubleu.errors import DataError, Notice, UsageError
+from trubleu.files.lines import read_text_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,10 +121,27 @@ def test_mqm_errors_become_scores_of_raters(tmp_path: Path) -> None:
     ]
     assert found.outputs == {"A": {"d:1": 'a "fine one', "d:2": "zwei"}}
     assert found.ratings == [
-        RatingRow("d:1", "A", "r1", -5.1, "mqm"),
+        RatingRow("d:1", "A", "r1", Fraction(-51, 10), "mqm"),
         RatingRow("d:1", "A", "r2", -1.0, "mqm"),
         RatingRow("d:2", "A", "r1", 0.0, "mqm"),
     ]
+
+
+def test_penalties_add_up_exactly_in_any_order(tmp_path: Path) -> None:
+    minor, punctuation = ("Fluency/Grammar", "Minor"), ("Fluency/Punctuation", "Minor")
+    rows = [("ref", "t", "No-error", "No-error")]
+    rows += [("A", "u", *error) for error in (minor, minor, minor, punctuation, minor, punctuation)]
+    rows += [("B", "v", *error) for error in (punctuation, punctuation, minor, minor, minor, minor)]
+    table = [MQM_HEADER, *([system, "d", "1", "1", "r", "s", *rest] for system, *rest in rows)]
+    path = tmp_path / "x.tsv"
+    path.write_text("".join("\t".join(row) + "\n" for row in table))
+    [folder] = write_sets(tmp_path / "set", read_published("mqm", path))
+    files = find_set(folder)
+    assert files is not None
+    assert [line.split(",")[3] for line in read_text_lines(files.ratings)] == ["score", "-4.2", "-4.2"]
+    with pytest.warns(Notice, match="no fixed scale"):
+        ratings = Ratings.read(files.ratings)
+    assert ratings.means() == {("d:1", system): Fraction(-42, 10) for system in "AB"}
 
 
 def test_mqm_of_later_years_and_what_lies_beside_it(tmp_path: Path) -> None:
@@ -148,7 +168,7 @@ def test_weights_of_errors() -> None:
     weights = {
         ("Non-translation!", "Major"): 25,
         ("Non-translation!", "No-error"): 0,
-        ("Fluency/Punctuation", "Minor"): 0.1,
+        ("Fluency/Punctuation", "Minor"): Fraction(1, 10),
         ("Fluency/Punctuation", "Major"): 5,
         ("Fluency/Grammar", "Minor"): 1,
         ("Style/Awkward", "Neutral"): 0,
@@ -378,6 +398,22 @@ def test_the_real_files(kind: str, real_data: Path, tmp_path: Path) -> None:
         references = References.read(files.references)
         if "simplicity" not in path:  # where no system has an output for every item
             assert len(read_outputs([*files.outputs.values()], references)) == len(files.outputs)
+
+
+def test_published_sums_of_penalties_are_made_exact(real_data: Path) -> None:
+    start = real_data / "mtme/wmt23/human-scores"
+    errors, sums = (
+        [line.split("\t") for line in read_text_lines(start / f"en-de.mqm.{name}")]
+        for name in ("merged.seg.rating", "seg.score")
+    )
+    found, wanted = defaultdict[str, list[Any]](list), defaultdict[str, list[Any]](list)
+    for system, text in errors:
+        scores = [] if text == "None" else [error["score"] for error in json.loads(text)["errors"]]
+        wanted[system].append(None if text == "None" else -sum((Fraction(str(score)) for score in scores), Fraction()))
+    for system, text in sums:
+        found[system].append(None if text == "None" else exact(float(text)))
+    assert all(found[system] == wanted[system] for system in found)
+    assert sum(each is not None for column in found.values() for each in column) == 5980
 
 
 def test_compressed_files_are_read(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import weight_from_ratings
-from trubleu.data.weights import agrees, weight_problem
+from trubleu.data.weights import agrees, exact, weight_problem
 from trubleu.errors import DataError
 
 
@@ -22,6 +22,28 @@ def test_the_weight_is_the_nearest_float_to_the_definition(ratings: list[int]) -
 
 def test_small_integers_do_not_wrap_around() -> None:
     assert weight_from_ratings(np.full(100, 5, dtype=np.int8)) == 1.0  # type: ignore[arg-type]
+
+
+PENALTIES = [Fraction(1, 10), Fraction(1), Fraction(5), Fraction(25)]
+
+
+@given(st.lists(st.lists(st.sampled_from(PENALTIES), max_size=12), min_size=1, max_size=9))
+def test_what_floats_added_up_becomes_exact_again(errors: list[list[Fraction]]) -> None:
+    summed = [-sum(map(float, given)) for given in errors]
+    assert [exact(float(each)) for each in summed] == [-sum(given) for given in errors]
+    mean = sum(summed) / len(summed)
+    assert exact(float(mean)) == -sum(map(sum, errors), Fraction()) / len(errors)
+
+
+@given(st.floats(-1e6, 1e6))
+def test_only_noise_is_taken_from_a_number(number: float) -> None:
+    assert abs(exact(number) - Fraction(repr(number))) <= abs(Fraction(number)) / 10**14
+    assert float(exact(float(exact(number)))) == float(exact(number))
+
+
+@pytest.mark.parametrize("number", [1e-9, 0.123456789012, -3.1415926535897, 1e15, 5e-324])
+def test_short_numbers_stay(number: float) -> None:
+    assert exact(number) == Fraction(repr(number))
 
 
 @pytest.mark.parametrize("ratings", [[], [0], [6], [3, True], [2.5], ["3"], [None]])

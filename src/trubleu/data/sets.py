@@ -14,6 +14,7 @@ import shutil
 import tomllib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -50,12 +51,12 @@ Scale = tuple[int, int]
 
 
 class RatingRow(NamedTuple):
-    """One rating, its score as it was published: any finite number."""
+    """One rating, its score as it was published: any finite number, a fraction where it was added up here."""
 
     item: str
     system: str
     rater: str
-    score: float
+    score: float | Fraction
     aspect: str
 
 
@@ -385,7 +386,7 @@ def _mqm(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
         number = "globalSegId" if "globalSegId" in header else "seg_id"
         outputs: _Outputs = defaultdict(dict)
         sources: dict[str, str] = {}
-        sums: dict[tuple[str, str, str], float] = defaultdict(float)
+        sums: dict[tuple[str, str, str], int | Fraction] = defaultdict(int)
         for place, row in _rows(path, (*wanted, number)):
             item = f"{row['doc']}:{row[number]}"
             sources.setdefault(item, _SPAN.sub("", row["source"]))
@@ -416,8 +417,8 @@ def _mqm(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
         yield _stem(path), [path], fitting(segments, outputs, rows, str(path))
 
 
-def mqm_weight(category: str, severity: str) -> float:
-    """Return what an error counts, as Freitag and others (2021) have it.
+def mqm_weight(category: str, severity: str) -> int | Fraction:
+    """Return what an error counts, as Freitag and others (2021) have it, exactly.
 
     Raises
     ------
@@ -427,14 +428,14 @@ def mqm_weight(category: str, severity: str) -> float:
     Examples
     --------
     >>> mqm_weight("Fluency/Punctuation", "Minor"), mqm_weight("Accuracy/Omission", "Major")
-    (0.1, 5.0)
+    (Fraction(1, 10), 5)
     """
     severity = severity.lower()
     if category.lower().startswith("non-translation") and severity in ("minor", "major"):
-        return 25.0
+        return 25
     if category.lower() == "fluency/punctuation" and severity == "minor":
-        return 0.1
-    return {"no-error": 0.0, "neutral": 0.0, "minor": 1.0, "major": 5.0}[severity]
+        return Fraction(1, 10)
+    return {"no-error": 0, "neutral": 0, "minor": 1, "major": 5}[severity]
 
 
 _KINDS: Final = ("reference", "mt-system", "source", "human")

@@ -25,6 +25,9 @@ UNIT: Final[tuple[float, float]] = (0, 1)
 #: How far a file's weight may be from the one its ratings give: weights rounded to three decimals pass. One point of
 #: one of n raters moves the weight by 1/(2n), so a wrong rating is noticed with fewer than a thousand raters.
 WEIGHT_TOLERANCE = 5e-4
+_SHORT: Final = 15  # characters of a number that somebody wrote; floats hold 15 decimal digits, and write up to 17
+_SIMPLE: Final = 10_000
+_NOISE: Final = Fraction(1, 10**14)
 _ROUNDING = 1e-9  # 0.0625 written as 0.063 (or 0.062) is exactly 5e-4 away, give or take the last bits
 
 
@@ -89,14 +92,26 @@ def guess_scale(values: Sequence[float | Fraction]) -> tuple[float, float] | Non
 
 
 def exact(number: float | Fraction) -> int | Fraction:
-    """Return a number as it was written, to be added up without rounding.
+    """Return a number as it was meant, to be added up without rounding.
+
+    A short number is what was written. One with all the digits of a float is the result of a computation: a fraction
+    with a denominator of at most 10,000 that differs from it by rounding alone (10⁻¹⁴ of it) takes its place, such as
+    a mean of three or a sum of tenths. Equal ratings are thus equal, whatever program added them up.
 
     Examples
     --------
     >>> exact(0.1), exact(4.0)
     (Fraction(1, 10), 4)
+    >>> exact(-6.199999999999999), exact(11 / 9)
+    (Fraction(-31, 5), Fraction(11, 9))
     """
-    fraction = Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+    if isinstance(number, float):
+        written = repr(number)
+        fraction = Fraction(written)
+        if len(written) > _SHORT and abs((simple := fraction.limit_denominator(_SIMPLE)) - fraction) <= abs(fraction) * _NOISE:
+            fraction = simple
+    else:
+        fraction = Fraction(number)
     return fraction.numerator if fraction.denominator == 1 else fraction
 
 
