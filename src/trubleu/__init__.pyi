@@ -1,3 +1,4 @@
+from trubleu import checks as checks
 from trubleu import compat as compat
 from trubleu import data as data
 from trubleu import execution as execution
