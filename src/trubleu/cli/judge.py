@@ -50,7 +50,7 @@ def _add_pairs(protocols: add.Commands) -> None:
     people = parser.add_argument_group("human judgements")
     about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
     add.option(people, "--ratings", "FILE", about)
-    _add_rating_options(people)
+    add_rating_options(people)
     _add_score_options(people)
     units = parser.add_argument_group("protocol")
     add.option(units, "--pairs", "A:B,…", "pairs of systems", "all")
@@ -157,7 +157,7 @@ def _add_ratings(protocols: add.Commands) -> None:
     add.option(people, "--ratings", "FILE", about)
     about = "official scores of systems, one NAME SCORE per line, to compare with corpus scores"
     add.option(people, "--human", "FILE", about)
-    _add_rating_options(people, without=True)
+    add_rating_options(people, without=True)
     _add_score_options(people)
     _add_protocol_options(parser)
     out = add.output(parser, formats=add.PAGE_FORMATS, digits=3)
@@ -171,12 +171,12 @@ def _add_sets(protocols: add.Commands) -> None:
     parser.set_defaults(weight=None, source=None, human=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
-    _add_rating_options(parser.add_argument_group("human judgements"), without=True)
+    add_rating_options(parser.add_argument_group("human judgements"), without=True)
     _add_protocol_options(parser)
     add.threads(add.output(parser, formats=add.PAGE_FORMATS, digits=3))
 
 
-def _add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
+def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
     """Add the options of rating files, and optionally ``--without``."""
     add.several(people, "--aspect", "NAME", "use only ratings of this aspect; repeat for more (default: all, averaged)")
     if without:

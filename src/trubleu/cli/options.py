@@ -30,6 +30,7 @@ MOST_DIGITS: Final = 17
 
 READ: Final = (
     "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "among", "seeds", "corpus",
+    "proxy", "probabilities",
 )  # fmt: skip
 """Options that name input files, besides those of outputs."""
 

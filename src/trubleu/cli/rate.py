@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import check_range, picked, say, takes_option, write_tables
+from trubleu.cli.rate_estimate import add_estimate_parser
 from trubleu.cli.rate_serve import add_serve_parser
 from trubleu.cli.rate_study import add_parsers, check_packages, opened, study_command
 from trubleu.errors import UsageError, counted
@@ -38,6 +39,7 @@ def add_parser(commands: add.Commands) -> None:
     _add_plan(inner)
     add_serve_parser(inner)
     add_parsers(inner)
+    add_estimate_parser(inner)
 
 
 def _add_new(commands: add.Commands) -> None:

@@ -209,6 +209,18 @@ def gather(records: Iterable[tuple[str, Any]], source: str) -> Table:
     return Table(source, names, columns, len(found), [place for place, _ in found])
 
 
+def read_columns(path: PathLike) -> tuple[Table, bool]:
+    """Read the columns of CSV, TSV, JSON lines or Parquet, and whether all their values are texts."""
+    name = name_of(path)
+    unnamed = format_of(name) is None
+    with open_rows(path, None, lambda line: unnamed and line.lstrip().startswith("{"), keep_ends=True) as (form, rows):
+        if form == "jsonl":
+            rows = gather(rows, name)
+        elif form == "text":
+            rows = read_table(text_rows(rows, name), name)
+    return rows, form in ("table", "text")
+
+
 def read_ratings(
     path: PathLike,
     columns: Mapping[str, str] | None = None,
@@ -219,16 +231,9 @@ def read_ratings(
     means: bool = False,
 ) -> Table:
     """Read a file of ratings (see `Ratings.read`); ``means`` allows files without raters."""
-    name = name_of(path)
     given = {"rater": means, "system": system is not None}
     required = [field for field in REQUIRED if not given.get(field)]
-    unnamed = format_of(name) is None
-    with open_rows(path, None, lambda line: unnamed and line.lstrip().startswith("{"), keep_ends=True) as (form, rows):
-        if form == "jsonl":
-            rows = gather(rows, name)
-        elif form == "text":
-            rows = read_table(text_rows(rows, name), name)
-    texts = form in ("table", "text")
+    rows, texts = read_columns(path)
     raw = rating_table(rows, columns, aspects, required=required, only=only, texts=texts)
     if system is None:
         return raw

@@ -6,6 +6,11 @@ from trubleu.rating.config import config_text as config_text
 from trubleu.rating.config import default_config_text as default_config_text
 from trubleu.rating.config import parse_config as parse_config
 from trubleu.rating.config import read_config as read_config
+from trubleu.rating.estimate import Estimates as Estimates
+from trubleu.rating.estimate import SystemEstimate as SystemEstimate
+from trubleu.rating.estimate import estimate_ratings as estimate_ratings
+from trubleu.rating.estimate import read_probabilities as read_probabilities
+from trubleu.rating.estimate import read_proxies as read_proxies
 from trubleu.rating.export import Exported as Exported
 from trubleu.rating.export import export_study as export_study
 from trubleu.rating.imports import Imported as Imported

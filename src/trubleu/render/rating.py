@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from trubleu.errors import counted
 from trubleu.rating.plan import Plan
 from trubleu.rating.summary import ModelSummary, RaterSummary, Summary, WeightBin
-from trubleu.render.tables import FOR_PROGRAMS, Column, Table, one_line, record_table, table_of
+from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, one_line, record_table, table_of
 from trubleu.scoring.next_ratings import NextText, RatingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from trubleu.rating.estimate import Estimates, SystemEstimate
+    from trubleu.render.tables import Kind
+    from trubleu.stats.prediction_powered import MeanInterval
 
 
 SHOWN_TEXTS = 20  # references of a plan shown to people
@@ -230,3 +234,55 @@ def plan_table(made: Plan, *, for_people: bool) -> Table:
         (f"cost at {made.per_hour:g} {made.currency} an hour", f"{made.cost:,.2f} {made.currency}"),
     ]
     return Table("", [Column("what", ""), Column("amount", "", kind="count")], rows, name="plan")
+
+
+def estimate_tables(made: Estimates, *, for_people: bool) -> list[Table]:
+    """Return mean ratings of systems and their differences; for programs, every number of each estimate."""
+    if not for_people:
+        return [_estimate_records("systems", made.systems), _estimate_records("differences", made.differences)]
+    tables = [table_of(made.systems, _estimate_columns("system", "number"), "Mean rating", name="systems")]
+    if made.differences:
+        columns = _estimate_columns("systems", "signed")
+        tables.append(table_of(made.differences, columns, "Difference", name="differences"))
+    return tables
+
+
+def _estimate_columns(title: str, kind: Kind) -> list[Column]:
+    def interval(found: MeanInterval | None) -> Estimate | None:
+        return None if found is None else Estimate(found.mean, found.low, found.high)
+
+    return [
+        Column("name", title, of=lambda row: one_line(row.name)),
+        Column("proxy", of=lambda row: one_line(row.proxy)),
+        Column("rated", kind="count", of=lambda row: row.found and row.found.rated),
+        Column("unrated", "by proxy alone", kind="count", of=lambda row: row.found and row.found.unrated),
+        Column("people", "people alone", kind, of=lambda row: interval(row.found and row.found.people)),
+        Column("powered", "with the proxy", kind, of=lambda row: interval(row.found and row.found.powered)),
+        Column("tuning", "λ", of=lambda row: row.found and " ".join(f"{each:.2g}" for each in row.found.tuning)),
+        Column("effective", "as if rated", of=_effective),
+    ]
+
+
+def _effective(row: SystemEstimate) -> str | None:
+    if row.found is None:
+        return None
+    return f"{row.found.rated:,}: worth nothing" if row.worthless else f"{row.found.effective:,.0f}"
+
+
+def _estimate_records(name: str, rows: Sequence[SystemEstimate]) -> Table:
+    def flat(row: SystemEstimate) -> tuple[object, ...]:
+        found = row.found
+        if found is None:
+            return (row, SimpleNamespace(note=row.worth))
+        ends = {
+            f"{which}_{each}": getattr(own, each)
+            for which, own in (("people", found.people), ("powered", found.powered))
+            for each in ("mean", "error", "low", "high", "degrees")
+        }
+        tuning = " ".join(map(repr, found.tuning))
+        return (SimpleNamespace(tuning=tuning, note=row.worth, **ends), row, found)
+
+    both = "mean error low high degrees"
+    columns = " ".join(f"{which}_{each}" for which in ("people", "powered") for each in both.split())
+    more = "rated unrated effective useful random_raters target confidence tuning note"
+    return _records(name, f"system other proxy {columns} {more}", [flat(row) for row in rows])

@@ -30,6 +30,10 @@ from trubleu.stats.paired import Comparison as Comparison
 from trubleu.stats.paired import TestName as TestName
 from trubleu.stats.paired import compare as compare
 from trubleu.stats.paired import holm as holm
+from trubleu.stats.prediction_powered import MeanInterval as MeanInterval
+from trubleu.stats.prediction_powered import PredictionPowered as PredictionPowered
+from trubleu.stats.prediction_powered import RaterShares as RaterShares
+from trubleu.stats.prediction_powered import prediction_powered_mean as prediction_powered_mean
 from trubleu.stats.sample import BLOCK_COUNT as BLOCK_COUNT
 from trubleu.stats.sample import BLOCK_THRESHOLD as BLOCK_THRESHOLD
 from trubleu.stats.sample import PartialBuilder as PartialBuilder
