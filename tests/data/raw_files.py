@@ -52,6 +52,35 @@ def mqm_file(folder: Path) -> Path:
     return _table(folder / "mqm_made.tsv", [MQM_HEADER, *rows])
 
 
+def mtme_files(folder: Path) -> Path:
+    """Write a test set of two segments and two systems, one of them a second reference, with scores of metrics."""
+    files = {
+        "sources/en-de.txt": "one\ntwo\n",
+        "documents/en-de.docs": "news\td1\nsocial d2\n",
+        "references/en-de.refA.txt": "eins\nzwei\n",
+        "references/en-de.refB.txt": "ein\nzwo\n",
+        "system-outputs/en-de/A.txt": "eins\nzwo\n",
+        "system-outputs/en-de/refA.txt": "eins\nzwei\n",
+        "system-outputs/en-de/refB.txt": "ein\nzwo\n",
+        "human-scores/en-de.mqm.seg.score": "refB\t-6.199999999999999\nrefB\tNone\nrefA 0\nrefA 0\nA -5.0\nA\t-0.1\n",
+        "human-scores/en-de.mqm.sys.score": "A\t-2.55\n",
+        "human-scores/en-de.da-sqm.seg.score": "A\t80\nA\t70.5\n",
+        "human-scores/en-de.mqm.all.seg.rating": (
+            'A\t{"errors": [{"score": 5}, {"score": 0.1}, {"score": 0.1}]}\tr1\nA\tNone\n'
+        ),
+        "metric-scores/en-de/COMET-refA.seg.score": "A\t0.5\nA\t1e-05\nrefB\t0.25\nrefB\t0.125\n",
+        "metric-scores/en-de/COMET-refB.seg.score": "A\t0.5\nA\t0.5\n",
+        "metric-scores/en-de/COMET-src.seg.score": "A\t1\nA\t2\nrefA\t3\nrefA\t3\nrefB\t3\nrefB\t4\n",
+        "metric-scores/en-de/BLEU-refA.seg.score": "A\t0.5\nA\t0.5\n",
+        "metric-scores/en-de/BLEU-refA.sys.score": "A\t0.5\n",
+    }
+    for name, text in files.items():
+        path = folder / "wmt23" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder / "wmt23"
+
+
 def wmt_files(folder: Path, pair: str) -> None:
     """Write two segments, one of them assessed."""
     texts = {"reference": "one\ntwo\n", "mt-system": "once\nto\n", "source": "eins\nzwei\n", "human": "-0.5\nNA\n"}

@@ -185,6 +185,8 @@ def take_set(options: argparse.Namespace) -> None:
         options.ratings = found.ratings
         if "human" in options and options.human is None:
             options.human = found.human
+        if "scores" in options and options.scores is None:
+            options.scores = found.scores or None
         options.aspect = options.aspect or found.aspects or None
         judged = [aspect for aspect in options.aspect or found.scales if aspect in found.scales]
         if options.scale is None and judged:

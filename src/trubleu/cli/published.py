@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-KINDS: Final = ("dstc7", "mqm", "wmt-da", "wmt-rr", "summeval", "usr", "tasks")
+KINDS: Final = ("dstc7", "mtme", "mqm", "wmt-da", "wmt-rr", "summeval", "usr", "tasks")
 """Kinds of `trubleu.data.sets`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 
@@ -22,6 +22,9 @@ def add_parser(commands: add.Commands) -> None:
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     parser.add_argument("source", metavar="SOURCE", help="the folder with the raw files, or one file")
     add.option(parser, "--out", "FOLDER", "the new folder", required=True)
+    add.option(parser, "--language-pair", "NAME", "for mtme: the only language pair to convert, such as en-de")
+    about = "for mtme: the references to score against, such as refB (default: those that most metrics used)"
+    add.option(parser, "--ref", "NAME", about)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -34,17 +37,21 @@ def run(options: argparse.Namespace) -> None:
     --------
     trubleu import dstc7 dstc7-task2-human_eval/ --out dstc7
     trubleu judge pairs dstc7 --repeated-ratings keep --drop-equal Human --report dstc7.html
+    trubleu import mtme mt-metrics-eval-v2/wmt23 --language-pair en-de --out wmt23
+    trubleu judge ratings wmt23
     trubleu import usr tc_usr_data.json --out usr
     trubleu score usr
 
     Notes
     -----
-    A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv (ratings or rankings) and set.json. A
-    folder with several raw files or language pairs becomes a folder of sets.
+    A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv (ratings or rankings), set.json, and
+    scores/METRIC.seg.score where scores of metrics are published. A folder with several raw files or language pairs
+    becomes a folder of sets.
     """
     from trubleu.data.sets import read_published, terms_of, write_sets
 
-    for folder, each in write_sets(options.out, read_published(options.kind, options.source)).items():
+    sets = read_published(options.kind, options.source, language_pair=options.language_pair, reference=options.ref)
+    for folder, each in write_sets(options.out, sets).items():
         sys.stdout.write(f"{folder}: {each.title}, {_listed(each.counts())}\n")
         if each.left_out:
             sys.stdout.write(f"  left out: {_listed(each.left_out)}\n")

@@ -363,8 +363,14 @@ def unless_all_none(values: list[Any]) -> tuple[Any, ...] | None:
     return tuple(values) if any(value is not None for value in values) else None
 
 
-def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: bool) -> None:
-    """Write segments as `References.read` reads them."""
+def write_references(
+    path: PathLike,
+    segments: Iterable[Segment],
+    *,
+    weighted: bool,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
+) -> None:
+    """Write segments as `References.read` reads them, with further fields by id."""
     with atomic_writer(path) as stream:
         for segment in segments:
             items = [
@@ -376,6 +382,7 @@ def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: b
                 for each in segment.references
             ]
             record = {"id": segment.id, **_known(segment, "context", "message"), "references": items}
+            record |= (labels or {}).get(segment.id, {})
             stream.write(json_line(record) + "\n")
 
 

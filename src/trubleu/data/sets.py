@@ -1,7 +1,7 @@
 """Evaluation sets: outputs, references for them and ratings of them, in one folder that commands take.
 
-They are also read from data that the field publishes, as it is published: DSTC7, MQM, SummEval, USR, and WMT's
-assessments and rankings.
+They are also read from data that the field publishes, as it is published: DSTC7, MQM, SummEval, USR, the test sets of
+mt-metrics-eval, and WMT's assessments and rankings.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ DESCRIPTION: Final = "set.json"
 REFERENCES: Final = "references.jsonl"
 OUTPUTS: Final = "outputs"
 RATINGS: Final = "ratings.csv"
+SCORES: Final = "scores"
+SEGMENT_SCORES: Final = ".seg.score"
 HUMAN: Final = "human.txt"
 SCHEMA: Final = 1
 
@@ -48,6 +50,17 @@ _UNFIT: Final = re.compile(r"[\s/\\:*?\"<>|\x00-\x1f\x7f\ud800-\udfff]+|^\.+")
 """What no name of a file can hold everywhere, and spaces."""
 
 Scale = tuple[int, int]
+
+
+def file_name(name: str) -> str:
+    """Return a name that files can have everywhere: hyphens replace what does not fit.
+
+    Examples
+    --------
+    >>> file_name("Nucleus (p = 0.3)")
+    'Nucleus-(p-=-0.3)'
+    """
+    return _UNFIT.sub("-", name)
 
 
 class RatingRow(NamedTuple):
@@ -82,6 +95,10 @@ class EvaluationSet:
         What `trubleu judge` goes by unless it is told; empty for all.
     scales
         The lowest and the highest score by aspect, for those with a fixed scale of whole numbers.
+    scores
+        Scores of segments by metric, and then by item and system.
+    labels
+        Further fields of items, such as their documents.
     files
         The raw files it was read from.
     left_out
@@ -99,17 +116,20 @@ class EvaluationSet:
     human: Mapping[str, float] = field(default_factory=dict)
     aspects: tuple[str, ...] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """Return how many items, references, systems, outputs and ratings there are."""
+        """Return how many items, references, systems, outputs, ratings and scored metrics there are."""
         return {
             "items": len(self.segments),
             "references": sum(len(segment.references) for segment in self.segments),
             "systems": len(self.outputs),
             "outputs": sum(map(len, self.outputs.values())),
             **({"ratings": len(self.ratings)} if self.rankings is None else {"rankings": len(self.rankings)}),
+            **({"metrics": len(self.scores)} if self.scores else {}),
         }
 
 
@@ -131,7 +151,7 @@ def fitting(
     names: dict[str, str] = {}
     texts: dict[str, dict[str, str]] = {}
     for system, given in outputs.items():
-        names[system] = _UNFIT.sub("-", system)
+        names[system] = file_name(system)
         if names[system] in texts:
             raise DataError(f"{source}: two systems would be named {names[system]}; rename {shown(system)} there")
         texts[names[system]] = {item: text for item, text in given.items() if item in items}
@@ -188,6 +208,7 @@ def _description(each: EvaluationSet) -> dict[str, Any]:
         "systems": list(each.outputs),
         "aspects": list(each.aspects),
         "scales": {aspect: list(scale) for aspect, scale in each.scales.items()},
+        "metrics": [*each.scores],
         "sha256": sums,
     }
 
@@ -200,7 +221,7 @@ def terms_of(each: EvaluationSet) -> list[Path]:
 
 def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) -> None:
     (folder / OUTPUTS).mkdir(parents=True)
-    write_references(folder / REFERENCES, each.segments, weighted=False)
+    write_references(folder / REFERENCES, each.segments, weighted=False, labels=each.labels)
     for system, texts in each.outputs.items():
         with atomic_writer(folder / OUTPUTS / f"{system}.jsonl") as file:
             there = (segment.id for segment in each.segments if segment.id in texts)
@@ -213,6 +234,12 @@ def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) ->
     if each.human:
         with atomic_writer(folder / HUMAN) as file:
             file.writelines(f"{system}\t{score!r}\n" for system, score in each.human.items())
+    if each.scores:
+        (folder / SCORES).mkdir()
+    for metric, scores in each.scores.items():
+        with atomic_writer(folder / SCORES / f"{metric}{SEGMENT_SCORES}") as file:
+            labels = f"{metric}\t-\t{each.name}"
+            file.writelines(f"{labels}\t{system}\t{item}\t{score!r}\n" for (item, system), score in scores.items())
     for path in terms_of(each):
         shutil.copyfile(path, folder / path.name)
     with atomic_writer(folder / DESCRIPTION) as file:
@@ -234,6 +261,8 @@ class SetFiles(NamedTuple):
         The lowest and the highest score by aspect.
     human
         The path of official scores, if there are any.
+    scores
+        Paths of segment scores of metrics.
     """
 
     references: str
@@ -242,6 +271,7 @@ class SetFiles(NamedTuple):
     aspects: list[str]
     scales: dict[str, Scale]
     human: str | None
+    scores: list[str]
 
 
 def find_set(path: str) -> SetFiles | None:
@@ -264,17 +294,18 @@ def find_set(path: str) -> SetFiles | None:
         about = parse_json(text.decode())
         if about["schema"] != SCHEMA:
             raise DataError(f"{folder / DESCRIPTION} was made by another version of trubleu; import the set again")
-        if unfit := [name for name in about["systems"] if _UNFIT.search(name)]:
-            raise DataError(f"{folder / DESCRIPTION}: no system can be named {shown(unfit[0])}; import the set again")
+        if unfit := [name for name in (*about["systems"], *about["metrics"]) if _UNFIT.search(name)]:
+            raise DataError(f"{folder / DESCRIPTION}: no file can be named {shown(unfit[0])}; import the set again")
         outputs = {name: str(folder / OUTPUTS / f"{name}.jsonl") for name in about["systems"]}
         scales = {str(aspect): (int(low), int(high)) for aspect, (low, high) in about["scales"].items()}
         aspects = [str(aspect) for aspect in about["aspects"]]
+        scores = [str(folder / SCORES / f"{name}{SEGMENT_SCORES}") for name in about["metrics"]]
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{folder / DESCRIPTION} does not describe a set; import the set again") from error
     human = str(folder / HUMAN) if exists(folder / HUMAN) else None
-    return SetFiles(str(folder / REFERENCES), str(folder / RATINGS), outputs, aspects, scales, human)
+    return SetFiles(str(folder / REFERENCES), str(folder / RATINGS), outputs, aspects, scales, human, scores)
 
 
 FIVE_POINTS: Final = (1, 5)
@@ -293,24 +324,33 @@ class Published:
         What there must be, in words.
     read
         Yields the sets in a file or folder: a name, the raw files, and the other fields.
+    options
+        What ``read`` takes besides the path.
     """
 
     title: str
     task: str
     licence: str
     files: str
-    read: Callable[[Path], Iterator[tuple[str, Sequence[Path], dict[str, Any]]]]
+    read: Callable[..., Iterator[tuple[str, Sequence[Path], dict[str, Any]]]]
+    options: Sequence[str] = ()
 
 
-def read_published(kind: str, source: PathLike) -> list[EvaluationSet]:
+def read_published(
+    kind: str, source: PathLike, *, language_pair: str | None = None, reference: str | None = None
+) -> list[EvaluationSet]:
     """Read published data from its raw files.
 
     Parameters
     ----------
     kind
-        ``dstc7``, ``mqm``, ``wmt-da``, ``wmt-rr``, ``summeval``, ``usr`` or ``tasks``.
+        ``dstc7``, ``mtme``, ``mqm``, ``wmt-da``, ``wmt-rr``, ``summeval``, ``usr`` or ``tasks``.
     source
         The folder with the raw files, or one file. Text files may be compressed with gzip or zstd.
+    language_pair
+        For ``mtme``, the only language pair to read, such as ``en-de``.
+    reference
+        For ``mtme``, the name of the references to score against; None for those that most metrics used.
 
     Returns
     -------
@@ -320,17 +360,23 @@ def read_published(kind: str, source: PathLike) -> list[EvaluationSet]:
     Raises
     ------
     UsageError
-        If there is no such kind.
+        If there is no such kind, or an option is not for it.
     DataError
         If a file is missing or not what was published, with its line.
     """
     if kind not in PUBLISHED:
         raise UsageError(f"there is no reader for {shown(kind)}; {nearest(kind, PUBLISHED)}")
     about, path = PUBLISHED[kind], Path(source)
+    given = {"language_pair": language_pair, "reference": reference}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in given:
+        if name not in about.options:
+            fitting_kinds = " and ".join(each for each in PUBLISHED if name in PUBLISHED[each].options)
+            raise UsageError(f"{name.replace('_', ' ')}: only {fitting_kinds} can be read with it, not {kind}")
     if not exists(path):
         raise DataError(f"there is no {path}; import {kind} takes {about.files}")
     sets = []
-    for name, files, fields in about.read(path):
+    for name, files, fields in about.read(path, **given):
         title = about.title if name == kind else f"{about.title} {name}"
         sets.append(
             EvaluationSet(name=name, title=title, task=about.task, licence=about.licence, files=tuple(files), **fields)
@@ -484,7 +530,7 @@ def _wmt_rr(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]
         for path in (systems := [path for path in _all(folder, "*") if not path.name.startswith(".")]):
             lines = read_text_lines(path)
             check_length(str(path), len(lines), str(files[0]), len(references))
-            name = _UNFIT.sub("-", path.name.removesuffix(f".{folder.name}"))
+            name = file_name(path.name.removesuffix(f".{folder.name}"))
             outputs[name] = {segment.id: text for segment, text in zip(segments, lines, strict=True)}
         rankings, human = Rankings.read(files[1]), read_official_scores(files[2])
         names = {**match_systems(rankings.systems, outputs), **match_systems(human, outputs)}
@@ -609,9 +655,16 @@ def _tasks(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]
         yield _stem(path), [path], {**fitting(segments.values(), outputs, ratings, str(path)), "aspects": ("overall",)}
 
 
+def _mtme(source: Path, **options: str) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
+    from trubleu.data.mtme import read_mtme
+
+    return read_mtme(source, **options)
+
+
 _ABOUT: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _READERS: Final = {
     "dstc7": _dstc7,
+    "mtme": _mtme,
     "mqm": _mqm,
     "wmt-da": _wmt_da,
     "wmt-rr": _wmt_rr,

@@ -458,7 +458,7 @@ class Judged:
                 raise DataError(
                     f"{each.source}: {each.name} has no scores of {lacking}; give scores of all rated outputs"
                 )
-            rated = _settled(each.sign * np.where(opinions.rated, table, np.nan))
+            rated = each.sign * np.where(opinions.rated, table, np.nan)
             statistics: list[NDArray[np.float64]] = []
             if official is not None:
                 of_systems = each.table[official.rows]
