@@ -353,7 +353,8 @@ def test_a_set_that_is_damaged(tmp_path: Path) -> None:
     for text, message in (
         ("{", "does not describe a set"),
         ('{"schema": 9}', "made by another version of trubleu"),
-        ('{"schema": 1, "systems": ["../../x"]}', r"no system can be named '\.\./\.\./x'"),
+        ('{"schema": 1, "systems": ["../../x"], "metrics": []}', r"no file can be named '\.\./\.\./x'"),
+        ('{"schema": 1, "systems": [], "metrics": ["../x"]}', r"no file can be named '\.\./x'"),
     ):
         (tmp_path / "set.json").write_text(text)
         with pytest.raises(DataError, match=message):

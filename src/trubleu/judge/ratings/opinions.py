@@ -459,6 +459,8 @@ class Judged:
                     f"{each.source}: {each.name} has no scores of {lacking}; give scores of all rated outputs"
                 )
             rated = each.sign * np.where(opinions.rated, table, np.nan)
+            if opinions.ranked is not None:  # with ratings, scores count as given, as in mt-metrics-eval
+                rated = _settled(rated)
             statistics: list[NDArray[np.float64]] = []
             if official is not None:
                 of_systems = each.table[official.rows]
