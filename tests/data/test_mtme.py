@@ -24,7 +24,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
         Segment("2", (Reference("zwei", origin="refA"),), "two"),
     ]
     assert found.outputs == {"A": {"1": "eins", "2": "zwo"}, "refB": {"1": "ein", "2": "zwo"}}
-    ratings = {(row.aspect, row.system, row.item): row.score for row in found.ratings}
+    ratings = {(row.aspect, row.system, row.item): float(row.score) for row in found.ratings}
     assert ratings == {
         ("da-sqm", "A", "1"): 80,
         ("da-sqm", "A", "2"): 70.5,

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 GOLD: Final = ("mqm", "esa", "da-sqm", "wmt-appraise", "wmt", "wmt-raw")
 """Human scores that the metrics tasks judge by, the first that a language pair has."""
 
-DIGITS: Final = 12
-"""Significant digits of human scores: sums and means of ratings, which files hold with errors of rounding."""
-
 _NO_REFERENCE: Final = "src"
 
 
@@ -90,7 +87,7 @@ def _language_pair(
             if row.system == chosen:
                 left_out[f"ratings of {chosen}, the reference"] += 1
             else:
-                rows.append(row._replace(score=float(f"{row.score:.{DIGITS}g}"), aspect=name))
+                rows.append(row._replace(score=exact(row.score), aspect=name))
     kept = {name: dict(zip(items, texts(path), strict=True)) for name, path in outputs.items() if name != chosen}
     segments = [
         Segment(item, (Reference(text, origin=chosen),), message)
@@ -107,7 +104,7 @@ def _language_pair(
         read.append(path)
         base = path.name.removesuffix(".seg.score").rpartition("-")[0]
         found = (row for row in _scores(path, items, outputs) if row.system != chosen)
-        given = {(row.item, file_name(row.system)): row.score for row in found}
+        given = {(row.item, file_name(row.system)): float(row.score) for row in found}
         if rated <= given.keys():
             scores[f"{base}-{names[0]}" if base in scores else base] = given
         else:
@@ -155,7 +152,7 @@ def _ratings(path: Path, items: Sequence[str], systems: Iterable[str]) -> Iterat
             raise DataError(
                 f'{place}: expected JSON such as {{"errors": [{{"score": 5}}]}}, not {shown(text)}'
             ) from error
-        yield RatingRow(item, system, rater[0] if rater else MEAN, -float(total), "")
+        yield RatingRow(item, system, rater[0] if rater else MEAN, -total, "")
 
 
 def _blocks(path: Path, items: Sequence[str], systems: Iterable[str]) -> Iterator[tuple[str, str, str, list[str]]]:

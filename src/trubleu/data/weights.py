@@ -108,7 +108,10 @@ def exact(number: float | Fraction) -> int | Fraction:
     if isinstance(number, float):
         written = repr(number)
         fraction = Fraction(written)
-        if len(written) > _SHORT and abs((simple := fraction.limit_denominator(_SIMPLE)) - fraction) <= abs(fraction) * _NOISE:
+        if (
+            len(written) > _SHORT
+            and abs((simple := fraction.limit_denominator(_SIMPLE)) - fraction) <= abs(fraction) * _NOISE
+        ):
             fraction = simple
     else:
         fraction = Fraction(number)
