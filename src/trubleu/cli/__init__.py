@@ -222,4 +222,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"trubleu: the output cannot be written: {error.strerror or error}\n")
         sys.stdout = None
         return EXIT_BAD_INPUT
+    except Exception as error:
+        from trubleu.user_code import mistake
+
+        if (what := mistake(error)) is None:
+            raise
+        sys.stderr.write(f"trubleu: {what}\n")
+        return EXIT_BAD_INPUT
     return 0

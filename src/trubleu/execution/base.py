@@ -21,6 +21,7 @@ from trubleu.errors import (
     UsageError,
     some,
 )
+from trubleu.user_code import mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -101,6 +102,8 @@ class Work(Generic[Partition, State, Result]):
 
 
 def _status(outcome: Outcome, error: Exception) -> Status:
+    if not isinstance(error, TrubleuError) and (what := mistake(error)) is not None:
+        return Status("refused", what, UsageError.__name__)
     system = _of_the_system(error)
     if isinstance(error, UsageError | MissingExtraError):
         outcome = "refused"

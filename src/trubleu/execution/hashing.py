@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import sys
-import sysconfig
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.files.paths import open_binary, reading
+from trubleu.user_code import find_module, is_installed, is_of_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,9 +83,10 @@ def file_digest(path: PathLike) -> str:
 
 
 def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
-    """Return the modules that define these objects and their contents, and everything those modules have imported.
+    """Return the modules that define these objects and their contents, and everything that those modules import.
 
-    Modules of this package and of Python are left out.
+    What users' modules import counts wherever the import stands, and whatever it imports: also a number of a neighbour,
+    or a neighbour that is imported while a metric works. Modules of this package and of Python do not count.
 
     Parameters
     ----------
@@ -107,14 +109,16 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
     left = [name for thing in things for part in held(thing) for name in modules_of(part)]
     while left:
         name = left.pop()
-        module = sys.modules.get(name)
-        if name in found or name.partition(".")[0] == _OWN or _is_of_python(name, module):
+        if name in found or name.partition(".")[0] == _OWN or _is_of_python(name):
             continue
-        installed = _is_installed(module)
-        release = getattr(sys.modules.get(name.partition(".")[0]), "__version__", None) if installed else None
-        found[name] = release if isinstance(release, str) else _file_digest(module)
-        if not installed:
-            left += _used_by(module)
+        path, module = _path(name), sys.modules.get(name)
+        if is_installed(path):
+            release = getattr(sys.modules.get(name.partition(".")[0]), "__version__", None)
+            found[name] = release if isinstance(release, str) else _file_digest(path)
+            continue
+        found[name] = "a folder of modules" if not path.name and hasattr(module, "__path__") else _file_digest(path)
+        left += _named_by(module)
+        left += [other for other in _imported_by(name, path) if other in sys.modules or find_module(other) is not None]
     return sorted(found.items())
 
 
@@ -142,36 +146,54 @@ def _is_function(thing: Any) -> bool:
     return not isinstance(thing, type) and callable(thing) and hasattr(thing, "__qualname__")
 
 
-def _is_of_python(name: str, module: ModuleType | None) -> bool:
-    if name in sys.builtin_module_names or getattr(getattr(module, "__spec__", None), "origin", None) == "frozen":
-        return True
+def _is_of_python(name: str) -> bool:
+    origin = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)
     # By location: another file may have the name of a standard module.
-    places = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-    return any(_path(module).is_relative_to(place) for place in places) and not _is_installed(module)
+    return name in sys.builtin_module_names or origin == "frozen" or is_of_python(_path(name))
 
 
-def _is_installed(module: ModuleType | None) -> bool:
-    return not {"site-packages", "dist-packages"}.isdisjoint(_path(module).parts)
-
-
-def _path(module: ModuleType | None) -> Path:
+def _path(name: str) -> Path:
+    """Return the file of a module, imported or not; of one without a file an empty path."""
+    module = sys.modules.get(name)
+    if module is None:
+        spec = find_module(name)
+        return Path((spec.origin if spec is not None and spec.has_location else None) or "")
     file = getattr(module, "__file__", None)
     return Path(file if isinstance(file, str) else "")
 
 
-def _used_by(module: ModuleType | None) -> Iterator[str]:
-    """Yield the names of the modules that a module refers to."""
+def _named_by(module: ModuleType | None) -> Iterator[str]:
+    """Yield the names of the modules whose objects a module holds."""
     for value in list(vars(module).values()) if module is not None else ():
         used = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(used, str) and used in sys.modules:
             yield used
 
 
-def _file_digest(module: ModuleType | None) -> str:
-    if not _path(module).name and hasattr(module, "__path__"):
-        return "a folder of modules"
+def _imported_by(name: str, path: Path) -> Iterator[str]:
+    """Yield the names that a module's source may import, also inside functions; some may not be modules."""
     try:
-        return hashlib.blake2b(_path(module).read_bytes(), digest_size=16).hexdigest()
+        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    except (OSError, SyntaxError, ValueError):  # no file, or no Python source
+        return
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(filter(None, (base, node.module)))
+            names = [source, *(f"{source}.{each.name}" for each in node.names)]
+        else:
+            continue
+        for each in names:
+            parts = each.split(".")
+            yield from (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
     except OSError:
         return ""
 

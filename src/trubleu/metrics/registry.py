@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,6 +11,7 @@ from trubleu import metrics
 from trubleu.errors import MissingExtraError, UsageError, nearest
 from trubleu.metrics.base import Metric
 from trubleu.metrics.defaults import WITHOUT_VECTORS
+from trubleu.user_code import import_user_module, mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -246,16 +245,19 @@ def parse(text: str) -> MetricSpec:
 
 
 def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
-    """Import a user-defined metric; as with ``python -m``, modules in the current folder are found."""
-    sys.path.insert(0, "")
+    """Import a user-defined metric."""
     try:
-        found = getattr(importlib.import_module(module), name)
+        found = getattr(import_user_module(module), name)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{text} cannot be loaded, as there is no module {error.name}; is it installed?") from error
+        if error.name is not None and (f"{module}.").startswith(f"{error.name}."):
+            raise UsageError(f"{text} cannot be loaded: there is no module {error.name} here or installed") from error
+        raise UsageError(f"{text} cannot be loaded: {mistake(error) or error}") from error
     except AttributeError as error:
-        raise UsageError(f"{text} cannot be loaded, as the module {module} has no {name}") from error
-    finally:
-        sys.path.remove("")
+        if (what := mistake(error)) is not None:
+            raise UsageError(f"{text} cannot be loaded: {what}") from error
+        raise UsageError(f"{text} cannot be loaded: the module {module} has no {name}") from error
+    except Exception as error:  # whatever the user's code raises
+        raise UsageError(f"{text} cannot be loaded: {mistake(error) or repr(error)}") from error
     if not callable(found):
         raise UsageError(f"{text} is not a class; name one that is derived from trubleu.Metric")
     return found  # type: ignore[no-any-return]
