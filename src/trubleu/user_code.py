@@ -46,7 +46,7 @@ class _SourceLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)  # type: ignore[no-any-return]
+        return self.source_to_code(self.get_data(path), path)
 
 
 def _finder(folder: str) -> FileFinder:
