@@ -11,7 +11,7 @@ import warnings
 import zipfile
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from trubleu.errors import DataError, Notice, UsageError, counted, nearest, shown, some
 from trubleu.files.lines import open_bytes, split_lines
@@ -30,6 +30,10 @@ TABLES: Final[tuple[Format, ...]] = ("csv", "tsv", "xlsx")
 MOST_UNPACKED: Final = 1 << 30
 """Maximum decompressed size of an Excel file, in bytes."""
 
+_EXPANSION: Final = 40  # maximum ratio of unpacked to packed size of a larger workbook; tables have 5 to 20
+_ALWAYS_UNPACKED: Final = 32 << 20
+_MOST_PADDED: Final = 10_000_000  # cells of a table, empty ones included
+_PADDED_RATIO: Final = 100  # of all cells of a larger table to those that exist
 _NO_WORKBOOK: Final = "{} is not an Excel workbook, or it is damaged; save it again as .xlsx or .csv"
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
@@ -159,35 +163,87 @@ def _delimiter(first: str, name: str) -> str:
 
 
 def _excel_rows(data: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
-    openpyxl = needed("openpyxl", "an Excel file", "trubleu[excel]")
+    needed("openpyxl", "an Excel file", "trubleu[excel]")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        with warnings.catch_warnings(action="ignore"):  # openpyxl warns about workbook features that do not matter here
-            book = openpyxl.load_workbook(io.BytesIO(data), data_only=True) if unpacked <= MOST_UNPACKED else None
-        pages = [] if book is None else book.worksheets
-        sheets = [sheet for sheet in pages if any(any(row) for row in sheet.iter_rows(values_only=True))]
+        _check_unpacked(data, name)
+        sheets = _sheets(data)
+    except DataError:
+        raise
     except Exception as error:  # openpyxl raises anything for a damaged workbook
         raise DataError(_NO_WORKBOOK.format(name)) from error
-    if book is None:
-        raise DataError(f"{name} holds more than {MOST_UNPACKED >> 20:,} MB when it is unpacked; save it as CSV")
     if not sheets:
         raise DataError(f"{name} has no sheet with anything in it; save the sheet that holds the table")
     if len(sheets) > 1:
         titles = some(sheet.title for sheet in sheets)
         raise DataError(f"{name} has {len(sheets)} sheets that are not empty ({titles}); save the one you mean alone")
     (sheet,) = sheets
-    if merged := list(sheet.merged_cells.ranges):
-        raise DataError(f"{name}: the cells {merged[0]} are merged; unmerge them, so each row has cells of its own")
-    width = 0
-    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-        cells = [_cell_text(value, f"{name}: row {number}, column {at + 1}") for at, value in enumerate(row)]
-        while cells and not cells[-1] and len(cells) > width:
-            cells.pop()  # columns that were only formatted
-        if not any(cells):
-            continue
-        width = width or len(cells)
+    if sheet.merged:
+        raise DataError(f"{name}: the cells {sheet.merged} are merged; unmerge them, so each row has cells of its own")
+    width = padded = filled = 0
+    for number, values in sheet.rows.items():
+        last = max(column for column, value in values.items() if value not in (None, ""))
+        width = width or last
+        padded, filled = padded + max(width, last), filled + len(values)
+        if padded > max(_MOST_PADDED, _PADDED_RATIO * filled):
+            far = max(max(each) for each in sheet.rows.values())
+            raise DataError(f"{name} has a cell in column {far}, far from all others; delete what is in that column")
+        cells = [""] * max(width, last)
+        for column, value in values.items():
+            text = _cell_text(value, f"{name}: row {number}, column {column}")
+            if column <= len(cells):  # columns that were only formatted follow
+                cells[column - 1] = text
         yield f"{name}: row {number}", cells
+
+
+def _check_unpacked(data: bytes, name: str) -> None:
+    """Raise an error for a workbook that would fill the memory."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())  # zipfile reads no more than that
+    if unpacked > MOST_UNPACKED:
+        raise DataError(f"{name} holds more than {MOST_UNPACKED >> 20:,} MB when it is unpacked; save it as CSV")
+    if unpacked > max(_ALWAYS_UNPACKED, _EXPANSION * len(data)):
+        raise DataError(f"{name} expands to {unpacked / len(data):.0f} times its size; save it as CSV")
+
+
+class _Sheet(NamedTuple):
+    """The cells of a sheet: in each row that is not empty, the values by column, from 1."""
+
+    title: str
+    rows: dict[int, dict[int, Any]]
+    merged: str
+
+
+def _sheets(data: bytes) -> list[_Sheet]:
+    """Read the sheets of a workbook that are not empty.
+
+    Only cells that exist are read: the rows of openpyxl's sheets are as wide and as many as the last cell is far away,
+    and a sheet that is not read-only fills merged cells.
+    """
+    from openpyxl import load_workbook
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    sheets = []
+    with warnings.catch_warnings(action="ignore"):  # openpyxl warns about workbook features that do not matter here
+        book = load_workbook(io.BytesIO(data), data_only=True, read_only=True)
+        for sheet in book.worksheets:
+            with sheet._get_source() as source:  # noqa: SLF001 - there is no public way to existing cells alone
+                parser = WorkSheetParser(
+                    source,
+                    sheet._shared_strings,  # noqa: SLF001
+                    data_only=True,
+                    epoch=book.epoch,
+                    date_formats=book._date_formats,  # noqa: SLF001
+                    timedelta_formats=book._timedelta_formats,  # noqa: SLF001
+                )
+                rows = {
+                    number: {cell["column"]: cell["value"] for cell in cells}
+                    for number, cells in parser.parse()
+                    if any(cell["value"] not in (None, "") for cell in cells)
+                }
+            if rows:
+                merged = parser.merged_cells.mergeCell if parser.merged_cells is not None else ()
+                sheets.append(_Sheet(sheet.title, rows, str(merged[0].ref) if merged else ""))
+    return sheets
 
 
 def _cell_text(value: Any, place: str) -> str:
