@@ -49,4 +49,5 @@ from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
 from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
 from trubleu.metrics.ter import Ter as Ter
 from trubleu.metrics.trubleu import TruBleu as TruBleu
+from trubleu.metrics.trubleu_ctx import TruBleuCtx as TruBleuCtx
 from trubleu.signature import Signature as Signature

@@ -31,3 +31,7 @@ from trubleu.metrics.ter import TerResult as TerResult
 from trubleu.metrics.trubleu import ComparedReference as ComparedReference
 from trubleu.metrics.trubleu import SegmentParts as SegmentParts
 from trubleu.metrics.trubleu import TruBleu as TruBleu
+from trubleu.metrics.trubleu_ctx import ContextParts as ContextParts
+from trubleu.metrics.trubleu_ctx import ContextReference as ContextReference
+from trubleu.metrics.trubleu_ctx import MetWord as MetWord
+from trubleu.metrics.trubleu_ctx import TruBleuCtx as TruBleuCtx

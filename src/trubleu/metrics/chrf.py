@@ -78,11 +78,8 @@ class ChrF(TextMetric):
 
     def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""
-        texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
-        count, options = references.count, self._options()
-        workers = resolve_threads(threads, count)
-        alone = kernels.ChrfReferences(references.texts, np.arange(count + 1), options, 0, count, workers)
-        rows = alone.statistics(texts, options, workers)
+        counts, threads = references.reference_counts(), resolve_threads(threads, references.count)
+        rows = self._pair_rows(outputs, references.texts, np.repeat(np.arange(len(outputs)), counts), threads)
         offsets, every_score = references.offsets, self.score(rows)
 
         def rows_of(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -93,6 +90,31 @@ class ChrF(TextMetric):
             return rows[places[np.searchsorted(places, offsets[:-1])]]
 
         return rows_of
+
+    def pair_scores(
+        self, outputs: Sequence[str], references: Sequence[str], chosen: NDArray[np.integer], threads: int
+    ) -> NDArray[np.float64]:
+        """Return the score of each reference beside one of the outputs.
+
+        Parameters
+        ----------
+        outputs, references
+            The texts.
+        chosen
+            The place of the output of each reference.
+        threads
+            How many threads to use.
+        """
+        return self.score(self._pair_rows(outputs, references, chosen, threads))
+
+    def _pair_rows(
+        self, outputs: Sequence[str], references: Sequence[str], chosen: NDArray[np.integer], threads: int
+    ) -> NDArray[np.float64]:
+        """Return the statistics of each reference beside one of the outputs."""
+        texts = tuple(np.array(outputs, dtype=object)[chosen].tolist())
+        count, options = len(references), self._options()
+        alone = kernels.ChrfReferences(tuple(references), np.arange(count + 1), options, 0, count, threads)
+        return alone.statistics(texts, options, threads)
 
     def _options(self) -> kernels.ChrfOptions:
         orders, factor = (self.char_order, self.word_order), self.beta**2

@@ -20,6 +20,7 @@ from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.matching import TextPairs, kept_part, mean_score
+from trubleu.metrics.rated_similarity import merged_weights, rows_of_chosen
 from trubleu.native import kernels, resolve_threads
 from trubleu.vectors import as_source
 from trubleu.vectors.source import has_lengths
@@ -218,7 +219,7 @@ class TruBleu(WeightedMetric, LearningMetric):
             found.append(
                 part.segments.similarities(*rows, importance, texts, part.characters, self._kernel_options(), threads)
             )
-        return partial(_rows_of_chosen, references, weights, np.concatenate(found))
+        return partial(rows_of_chosen, references, weights, np.concatenate(found))
 
     def parts(self, output: str, references: References | PreparedReferences, segment: int = 0) -> SegmentParts:
         """Return the components of one output's score against the references of a segment.
@@ -295,7 +296,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         reference_lines = references.kernel_texts(self.tokenizer, self.lowercase)[0]
         self._check_pairs(texts, references, MOST_PAIRS, "to compare all of them")
         options = kernels.Options(native, lowercase, 1, "counts", "closest", False)
-        weights = _merged(references, weights)
+        weights = merged_weights(references, weights)
         plain = bool((weights == 1).all())
         offsets = references.offsets
         for first, last in slices(offsets, SLICE_TEXTS):
@@ -336,33 +337,6 @@ class TruBleu(WeightedMetric, LearningMetric):
         return kernels.TrubleuOptions(self.order, self.beta, self.shift, self.characters, self.lowercase)
 
 
-def _rows_of_chosen(
-    references: References, given: NDArray[np.float64], similar: NDArray[np.float64], chosen: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return the scores against the chosen references, and 1; 0 and 0 if none of them is good."""
-    offsets = references.offsets
-    merged = _merged(references, np.where(chosen, given, -np.inf))
-    weights = np.where(np.isfinite(merged), merged, 0.0)
-    good = weights > 0
-
-    def largest(values: NDArray[np.float64], which: NDArray[np.bool_]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.maximum.reduceat(np.where(which, values, 0.0), offsets[:-1])
-        return found
-
-    products, totals = (
-        np.add.reduceat(np.where(good, each, 0.0), offsets[:-1]) for each in (weights * similar, weights)
-    )
-    some = totals > 0
-    best = np.divide(largest(weights * similar, good), largest(weights, good), out=np.zeros(len(some)), where=some)
-    mean = np.divide(products, totals, out=np.zeros(len(some)), where=some)
-    nearest = np.repeat(largest(similar, good), np.diff(offsets))
-    above = np.divide(
-        -weights * np.maximum(similar - nearest, 0.0), 1.0 - nearest, out=np.zeros(len(weights)), where=nearest < 1
-    )
-    scores = 100.0 * (0.5 * best + 0.5 * mean) * (1.0 - largest(above, weights < 0))
-    return np.column_stack([np.where(some, scores, 0.0), some.astype(float)])
-
-
 class _Part(NamedTuple):
     """A range of segments as kernel input."""
 
@@ -386,30 +360,6 @@ class _ReferenceWords:
         self.segments = kernels.ReferenceWords(texts, offsets)
         self.words = tuple(texts.words())
         self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.words))
-
-
-def _merged(references: References, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights in which repeated texts count once, with the largest weight; NaN for the repetitions."""
-    first = references.remembered("first of equal texts", lambda: _first_of_equal_texts(references))
-    if first is None:
-        return weights
-    largest = np.full(len(weights), -np.inf)
-    np.maximum.at(largest, first, weights)
-    return np.where(first == np.arange(len(first)), largest, np.nan)
-
-
-def _first_of_equal_texts(references: References) -> NDArray[np.int64] | None:
-    """Return for each reference the first one of its segment with the same text; None if all differ."""
-    texts, offsets = references.texts, references.offsets
-    repeating = kernels.repeating_segments(texts, offsets).tolist()
-    if not repeating:
-        return None
-    first = np.arange(references.count)
-    for segment in repeating:
-        seen: dict[str, int] = {}
-        for place in range(int(offsets[segment]), int(offsets[segment + 1])):
-            first[place] = seen.setdefault(texts[place], place)
-    return first
 
 
 def _text_weights(tokens: Sequence[str], weight_of: Mapping[str, float]) -> tuple[float, ...]:

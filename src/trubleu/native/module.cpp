@@ -13,6 +13,7 @@
 #include <cstring>
 
 void bind_chrf(nanobind::module_ &m);
+void bind_context(nanobind::module_ &m);
 void bind_correlate(nanobind::module_ &m);
 void bind_count(nanobind::module_ &m);
 void bind_mine_build(nanobind::module_ &m);
@@ -472,6 +473,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
         .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     bind_chrf(m);
+    bind_context(m);
     bind_correlate(m);
     bind_count(m);
     bind_mine_build(m);

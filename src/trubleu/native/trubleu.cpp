@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "dots.hpp"
+#include "rated.hpp"
 
 namespace trubleu::soft {
 
@@ -433,32 +434,20 @@ double SegmentScorer::score(size_t segment, SegmentDetails *details) {
     if (options_.characters) characters_.compare(segments_.output_texts[segment], segments_.reference_characters[segment]);
     auto [first, last] = segments_.references->range(segment);
     const double *weights = segments_.weights ? segments_.weights + first : nullptr;
-    double best_product = 0.0, best_weight = 0.0, products = 0.0, total = 0.0, best_of_good = 0.0;
     scores_.clear();
     for (size_t reference = 0; reference < last - first; ++reference) {
-        double weight = weights ? weights[reference] : 1.0;
         PairScore pair;
-        if (!std::isnan(weight))
+        if (!weights || !std::isnan(weights[reference]))
             pair = compare(reference, first + reference, details ? &details->pairs : nullptr);
         scores_.push_back(pair.score);
         if (details) details->references.push_back(pair);
-        if (!(weight > 0.0)) continue;
-        best_product = std::max(best_product, weight * pair.score);
-        best_weight = std::max(best_weight, weight);
-        products += weight * pair.score;
-        total += weight;
-        best_of_good = std::max(best_of_good, pair.score);
     }
-    double earned = total > 0.0 ? 0.5 * (best_product / best_weight) + 0.5 * (products / total) : 0.0, cut = 0.0;
-    if (weights && best_of_good < 1.0)
-        for (size_t j = 0; j < scores_.size(); ++j)
-            if (weights[j] < 0.0)
-                cut = std::max(cut, -weights[j] * std::max(0.0, scores_[j] - best_of_good) / (1.0 - best_of_good));
+    RatedScore rated = rated_score(scores_.data(), weights, scores_.size());
     if (details) {
-        details->earned = earned;
-        details->cut = cut;
+        details->earned = rated.earned;
+        details->cut = rated.cut;
     }
-    return 100.0 * earned * (1.0 - cut);
+    return rated.score();
 }
 
 }  // namespace trubleu::soft

@@ -1,4 +1,8 @@
 from trubleu.vectors.convert import convert_vectors as convert_vectors
+from trubleu.vectors.encoders.encoder import AnyEncoder as AnyEncoder
+from trubleu.vectors.encoders.encoder import Encoded as Encoded
+from trubleu.vectors.encoders.encoder import Encoder as Encoder
+from trubleu.vectors.encoders.encoder import as_encoder as as_encoder
 from trubleu.vectors.neighbours import Neighbour as Neighbour
 from trubleu.vectors.neighbours import nearest as nearest
 from trubleu.vectors.neighbours import similarity as similarity
