@@ -144,10 +144,10 @@ def test_names_of_metrics() -> None:
     near = ("bleu2vec", "bleu2vec-f", "dbleu2vec", "dbleu2vec-f")
     learning, alike = ("nist", "cider", "cider-d"), ("chrf", "chrf++", "lebleu", "meteor")
     summaries, diverse = ("rouge", "rouge-l", "rouge-lsum"), ("distinct", "self-bleu")
-    first = ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "ibleu")
+    first = ("trubleu", "trubleu-ctx", "bleu", "sbleu", "dbleu", "sdbleu", "ibleu")
     assert names() == (*first, *learning, *near, *alike, *summaries, "ter", *diverse)
     for name in names():
-        ordered = "bleu" in name or name in (*learning, "rouge", "distinct")
+        ordered = name != "trubleu-ctx" and ("bleu" in name or name in (*learning, "rouge", "distinct"))
         usual = {"nist": 5, "rouge": 1, "distinct": 2, **dict.fromkeys(near, 3)}.get(name, 4)
         assert metric(name).name == (f"{name}-{usual}" if ordered and name != "trubleu" else name)
         if ordered:
@@ -204,7 +204,7 @@ def test_options_beside_the_name() -> None:
         ("dbleau-2", r"no metric 'dbleau'; did you mean dbleu"),
         (
             "xyzzy",
-            r"known: trubleu, bleu, sbleu, dbleu, sdbleu, .* nist, .* bleu2vec-f, .* chrf\+\+, .* rouge, .* ter",
+            r"known: trubleu, trubleu-ctx, bleu, sbleu, dbleu, sdbleu, .* nist, .* bleu2vec-f, .* chrf\+\+, .* rouge, .* ter",
         ),
         ("bleu-10", r"the order is 10, but must be a whole number from 1 to 9"),
         ("bleu-0", r"the order is 0, "),

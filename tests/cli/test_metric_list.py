@@ -79,7 +79,7 @@ def test_the_list_comes_in_every_format(run: Run, form: str, tmp_path: Path) -> 
     if form in ("json", "csv"):
         rows = json.loads(out)["metrics"] if form == "json" else list(csv.DictReader(io.StringIO(out)))
         assert [row["metric"] for row in rows] == list(names())
-        assert [str(row["order"]) for row in rows[:2]] == ["3", "4"]
+        assert [str(row["order"]) for row in (rows[0], rows[2])] == ["3", "4"]
     assert run("--list-metrics", "--format", form, "--out", "list")[0] == 0
     assert (tmp_path / "list").read_text() == out.replace("\r\n", "\n")
 

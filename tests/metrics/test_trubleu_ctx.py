@@ -1,4 +1,4 @@
-"""trubleu-ctx: equal to its plain statement on a tiny encoder, the same bits whichever way, clear in what it refuses."""
+"""trubleu-ctx: equal to its plain statement on a tiny encoder, the same bits whichever way, clear refusals."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_ranges_on_an_engine_are_the_whole(tmp_path: Path, folder: Path) -> None
 def test_a_copy_opens_the_encoder_again(tmp_path: Path, folder: Path) -> None:
     own = Path(shutil.copytree(folder, tmp_path / "own"))
     metric = TruBleuCtx(encoder=own)
-    copy = pickle.loads(pickle.dumps(metric))
+    copy = pickle.loads(pickle.dumps(metric))  # noqa: S301 - our own
     assert copy.segments(["a cat"], [["the cat"]]) == metric.segments(["a cat"], [["the cat"]])
     data = pickle.dumps(as_encoder(own))
     oracle.write_encoder(own, oracle.TABLE + 1)
@@ -227,7 +227,7 @@ def test_a_copy_opens_the_encoder_again(tmp_path: Path, folder: Path) -> None:
 
     encoder._named.cache_clear()
     with pytest.raises(DataError, match="has changed: its weights are others than before"):
-        pickle.loads(data)
+        pickle.loads(data)  # noqa: S301 - our own
 
 
 def test_an_encoder_that_quantises_activations_gets_one_text_at_a_time(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ class Sentences:
         self.signed: dict[str, object] = {"weights": "none"}
         self.dimensions = dimensions
 
-    def encode(self, batch: Sequence[Sequence[str]], threads: int) -> Sequence[Encoded]:
+    def encode(self, batch: Sequence[Sequence[str]], threads: int) -> Sequence[Encoded]:  # noqa: ARG002
         rows = [[" ".join(words).count(letter) + 1.0 for letter in "aet"[: self.dimensions]] for words in batch]
         return [Encoded(np.array(row, np.float32), None) for row in rows]
 
@@ -364,7 +364,7 @@ def test_models_that_are_no_encoders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="takes pixels, attention_mask, but an encoder takes input_ids"):
         as_encoder(own)
     nan = oracle.write_encoder(tmp_path / "nan", np.full_like(oracle.TABLE, np.nan), model="onnx/model.onnx")
-    with pytest.raises(DataError, match="^nan gives numbers that are not finite; use another encoder$"):
+    with pytest.raises(DataError, match=r"^nan gives numbers that are not finite; use another encoder$"):
         TruBleuCtx(encoder=nan).segments(["a"], [["b"]])
 
 
@@ -396,7 +396,7 @@ def test_weights_in_another_file_are_part_of_the_hash(tmp_path: Path) -> None:
 def test_what_it_refuses() -> None:
     with pytest.raises(UsageError, match="encoder cannot be a int; give 'minilm', a folder or an encoder"):
         TruBleuCtx(encoder=3)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="there is no folder .*no-such with an encoder"):
+    with pytest.raises(DataError, match=r"there is no folder .*no-such with an encoder"):
         TruBleuCtx(encoder="no-such")
     for option in ({"window": 2}, {"beta": 0.0}):
         with pytest.raises(UsageError, match="must be a"):

@@ -47,7 +47,7 @@ _RECALL: Final = {"recall": True}
 
 ENTRIES: Final[dict[str, Entry]] = {
     "trubleu": Entry("TruBleu", "recommended: any task, rated references or not", extra="ready"),
-    "trubleu-ctx": Entry("TruBleuCtx", "short texts with many wordings: words in context", extra="context"),
+    "trubleu-ctx": Entry("TruBleuCtx", "short texts, many wordings: words in context", extra="context"),
     "bleu": Entry("Bleu", "the usual corpus score; equals sacreBLEU"),
     "sbleu": Entry("SentenceBleu", "single segments: mean sentence-level BLEU"),
     "dbleu": Entry("DeltaBleu", "ΔBLEU: BLEU with rated references"),
