@@ -204,7 +204,7 @@ def test_options_beside_the_name() -> None:
         ("dbleau-2", r"no metric 'dbleau'; did you mean dbleu"),
         (
             "xyzzy",
-            r"known: trubleu, trubleu-ctx, bleu, sbleu, dbleu, sdbleu, .* nist, .* bleu2vec-f, .* chrf\+\+, .* rouge, .* ter",
+            r"known: trubleu, trubleu-ctx, bleu, sbleu, dbleu, .* nist, .* bleu2vec-f, .* chrf\+\+, .* rouge, .* ter",
         ),
         ("bleu-10", r"the order is 10, but must be a whole number from 1 to 9"),
         ("bleu-0", r"the order is 0, "),

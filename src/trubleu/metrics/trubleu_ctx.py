@@ -136,7 +136,7 @@ class TruBleuCtx(WeightedMetric, TextMetric):
     --------
     >>> metric = TruBleuCtx()
     >>> round(metric.corpus(["sounds good"], [["that works for me"]]).score)
-    18
+    13
     >>> metric.corpus(["sounds good"], [["Sounds good"]]).score
     100.0
     """
