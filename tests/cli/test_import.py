@@ -10,7 +10,7 @@ import pytest
 from tests.data.raw_files import dstc7_files, mqm_file, usr_file, wmt_files
 from trubleu.cli import main
 from trubleu.cli.published import KINDS
-from trubleu.data.sets import PUBLISHED
+from trubleu.data.published import PUBLISHED
 
 
 @pytest.fixture(autouse=True)

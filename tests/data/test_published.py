@@ -34,7 +34,9 @@ from trubleu.data import (
     read_published,
     write_sets,
 )
-from trubleu.data.sets import PUBLISHED, RatingRow, find_set, fitting, mqm_weight
+from trubleu.data.mqm import mqm_weight
+from trubleu.data.published import PUBLISHED
+from trubleu.data.sets import RatingRow, find_set, fitting
 from trubleu.data.weights import exact
 from trubleu.errors import DataError, Notice, UsageError
 from trubleu.files.lines import read_text_lines
@@ -157,7 +159,7 @@ def test_mqm_of_later_years_and_what_lies_beside_it(tmp_path: Path) -> None:
 def test_mqm_that_is_broken(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("\t".join(MQM_HEADER) + "\n" + "A\td\t1\t1\tr\ts\tt\tStyle\tTerrible\n")
-    with pytest.raises(DataError, match=r"x\.tsv:2: the severity 'Terrible' is not known; it is Major"):
+    with pytest.raises(DataError, match=r"x\.tsv:2: the severity 'Terrible' is not known; expected Critical, Major"):
         read_published("mqm", path)
     path.write_text("\t".join(MQM_HEADER) + "\n" + "A\td\t1\t1\tr\ts\tt\tStyle\tMinor\n")
     with pytest.raises(DataError, match=r"x\.tsv has no human translation among its systems, .*; they are A$"):
@@ -302,7 +304,7 @@ def test_a_set_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["raw", "set"]
     files = find_set(str(tmp_path / "set"))
     assert files is not None
-    references = References.read(files.references)
+    references = References.read(files.references or "")
     assert references.segment(0) == read_published("usr", path)[0].segments[0]
     outputs = read_outputs([*files.outputs.values()], references)
     assert {each.name: each.texts for each in outputs} == {"Nucleus-(p-=-0.3)": ["ok"], "New-Human": ["great !"]}
@@ -396,7 +398,7 @@ def test_the_real_files(kind: str, real_data: Path, tmp_path: Path) -> None:
     for path in written:
         files = find_set(path)
         assert files is not None
-        references = References.read(files.references)
+        references = References.read(files.references or "")
         if "simplicity" not in path:  # where no system has an output for every item
             assert len(read_outputs([*files.outputs.values()], references)) == len(files.outputs)
 

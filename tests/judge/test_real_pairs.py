@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_weights_repair_what_an_unweighted_pool_wrecks(real_data: Path, tmp_path: Path) -> None:
     paths = find_set(str(files.dstc7(real_data / "dstc7", tmp_path)))
     assert paths is not None
-    references = trubleu.References.read(paths.references)
+    references = trubleu.References.read(paths.references or "")
     systems = {each.name: each.texts for each in read_outputs([*paths.outputs.values()], references)}
     ratings = Ratings.read(paths.ratings, repeats="keep")
     report = judge_pairs(

@@ -171,6 +171,8 @@ def take_set(options: argparse.Namespace) -> None:
     if len(sets) > 1:
         raise UsageError(f"{' and '.join(sets)} are sets; give one at a time")
     [(folder, found)] = sets.items()
+    if not found.outputs and "ratings" not in options:
+        raise UsageError(f"{folder} has ratings only, which trubleu judge ratings takes with outputs or --scores FILE")
     named = [argument for argument in options.systems if argument != folder]
     for argument in named:
         if argument not in found.outputs and argument != "-" and "=" not in argument and not exists(argument):  # noqa: PTH110

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KINDS: Final = ("dstc7", "mtme", "mqm", "wmt-da", "wmt-rr", "summeval", "usr", "tasks")
-"""Kinds of `trubleu.data.sets`, repeated so ``--help`` need not import it (a test keeps them equal)."""
+"""Kinds of `trubleu.data.published`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 
 def add_parser(commands: add.Commands) -> None:
@@ -23,8 +23,11 @@ def add_parser(commands: add.Commands) -> None:
     parser.add_argument("source", metavar="SOURCE", help="the folder with the raw files, or one file")
     add.option(parser, "--out", "FOLDER", "the new folder", required=True)
     add.option(parser, "--language-pair", "NAME", "for mtme: the only language pair to convert, such as en-de")
-    about = "for mtme: the references to score against, such as refB (default: those that most metrics used)"
-    add.option(parser, "--ref", "NAME", about)
+    about = (
+        "the references to score against; for mtme their name, such as refB (default: those that most metrics used), "
+        "for mqm a file of them, line N for segment N (default: human translations among the systems)"
+    )
+    add.option(parser, "--ref", "REF", about)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -48,7 +51,8 @@ def run(options: argparse.Namespace) -> None:
     scores/METRIC.seg.score where scores of metrics are published. A folder with several raw files or language pairs
     becomes a folder of sets.
     """
-    from trubleu.data.sets import read_published, terms_of, write_sets
+    from trubleu.data.published import read_published
+    from trubleu.data.sets import terms_of, write_sets
 
     sets = read_published(options.kind, options.source, language_pair=options.language_pair, reference=options.ref)
     for folder, each in write_sets(options.out, sets).items():

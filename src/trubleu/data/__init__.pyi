@@ -10,6 +10,7 @@ from trubleu.data.outputs import parse_system as parse_system
 from trubleu.data.outputs import read_outputs as read_outputs
 from trubleu.data.outputs import read_segment_values as read_segment_values
 from trubleu.data.prepared import PreparedReferences as PreparedReferences
+from trubleu.data.published import read_published as read_published
 from trubleu.data.rankings import Rankings as Rankings
 from trubleu.data.rankings import read_assessments as read_assessments
 from trubleu.data.rankings import read_official_scores as read_official_scores
@@ -21,7 +22,6 @@ from trubleu.data.seeds import SeedSplit as SeedSplit
 from trubleu.data.seeds import sample_triples as sample_triples
 from trubleu.data.seeds import split_seeds as split_seeds
 from trubleu.data.sets import EvaluationSet as EvaluationSet
-from trubleu.data.sets import read_published as read_published
 from trubleu.data.sets import write_sets as write_sets
 from trubleu.data.triples import Triple as Triple
 from trubleu.data.triples import TripleBatch as TripleBatch
