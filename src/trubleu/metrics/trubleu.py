@@ -15,7 +15,7 @@ from trubleu.data.prepared import kernel_texts
 from trubleu.errors import TrubleuWarning, UsageError
 from trubleu.metrics.base import AnyReferences, whole_references
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, AlignedNgrams, slices
-from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
+from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_language, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightedMetric
@@ -185,6 +185,7 @@ class TruBleu(WeightedMetric, LearningMetric):
         weights, skipped = self.weights(whole)
         # The same text for every system, so the warning can be shown once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
+        warn_of_language(self._vectors.source, whole)
         threads = given.workers(WORTH_THREADS)
         scores = np.empty(len(texts))
         words = unknown = 0

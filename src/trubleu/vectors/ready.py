@@ -25,6 +25,7 @@ from trubleu.files.jsonl import parse_json
 from trubleu.files.paths import name_of, read_whole
 from trubleu.native import kernels
 from trubleu.optional_deps import needed
+from trubleu.text.languages import ENGLISH
 from trubleu.vectors.source import READY, label_of, normalised, number_words, segment_sums, short_checksum
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class SubwordVectors:
     place
         The folder that both can be read from again, or ``ready``: a pickle or a copy is then no more than that, and
         reads them. If left out, a pickle holds all.
+    languages
+        The languages of the texts that the vectors were made from; None if unknown.
 
     Raises
     ------
@@ -75,8 +78,16 @@ class SubwordVectors:
     orders: tuple[int, ...] | None = None
 
     def __init__(
-        self, tokenizer: bytes, tensors: Mapping[str, NDArray[Any]], *, label: str, where: str, place: str | None = None
+        self,
+        tokenizer: bytes,
+        tensors: Mapping[str, NDArray[Any]],
+        *,
+        label: str,
+        where: str,
+        place: str | None = None,
+        languages: tuple[str, ...] | None = None,
     ) -> None:
+        self.languages = languages
         self._where = where
         self._place = place
         with self._readable():
@@ -263,7 +274,12 @@ def ready_vectors() -> SubwordVectors:
         )
     tensors = _read_tensors(here / _WEIGHTS)
     return SubwordVectors(
-        read_whole(here / _TOKENIZER), tensors, label=f"ready:{MODEL}", where=f"the package {PACKAGE}", place=READY
+        read_whole(here / _TOKENIZER),
+        tensors,
+        label=f"ready:{MODEL}",
+        where=f"the package {PACKAGE}",
+        place=READY,
+        languages=ENGLISH,
     )
 
 

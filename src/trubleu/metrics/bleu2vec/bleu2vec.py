@@ -19,6 +19,7 @@ from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, settle_negative
 from trubleu.metrics.options import kind_and_number, signed
 from trubleu.native import kernels
 from trubleu.optional_deps import needed
+from trubleu.text.languages import unknown_language
 from trubleu.vectors import Composed, as_source
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
     from trubleu.metrics.bleu2vec.vectors import Rows
     from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
@@ -71,6 +73,20 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
             "score with the same options, or use other vectors"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=4)
+
+
+def warn_of_language(source: VectorSource, references: References) -> None:
+    """Warn if the references are in a language that the vectors do not know, where it is known which they do."""
+    known = getattr(source.source if isinstance(source, Composed) else source, "languages", None)
+    if known is None:
+        return
+    seen = references.remembered(("language", known), lambda: unknown_language(references.texts, known))
+    if seen is not None:
+        what = (
+            f"the references seem to be in {seen}, and {source.name} knows only {' and '.join(known)}, so unrelated "
+            "texts look similar; use vectors of that language (--vectors PATH), or the metric chrf"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=5)
 
 
 RELEASE_ORDER: Final = 3
@@ -224,6 +240,7 @@ class Bleu2Vec(Bleu):
             )
             warnings.warn(what, TrubleuWarning, stacklevel=4)
         warn_of_texts(source, self.tokenizer.name, self.lowercase)
+        warn_of_language(source, given.references)
         references, threads = given.references, given.workers(WORTH_THREADS)
         texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
         options = self.kernel_options(native, lowercase)
