@@ -75,7 +75,7 @@ def test_scores_test_segments_and_ngrams(run: Run) -> None:
     assert max(map(len, (better + worse.partition(" by ")[0]).splitlines())) <= 80
     assert re.search(r"1  know +0\.00 +-0\.50 +\+0\.50 +0 +2$", out, re.MULTILINE)
     assert "segments, buckets and n-grams: by dbleu-2" in out
-    assert "tests: paired bootstrap, 200 draws, seed 7" in out
+    assert "tests: paired randomisation, all swaps of the segments that differ, two-sided" in out
 
 
 def test_json_and_csv_have_all_rows_in_full(run: Run) -> None:
@@ -83,7 +83,7 @@ def test_json_and_csv_have_all_rows_in_full(run: Run) -> None:
     code, out, _ = run(*call, "--format", "json")
     document = json.loads(out)
     assert code == 0
-    assert list(document) == ["schema", "scores", "tests", "segments", "buckets", "ngrams"]
+    assert list(document) == ["schema", "scores", "tests", "notes", "segments", "buckets", "ngrams"]
     assert {row["metric"] for row in document["scores"]} == {"dbleu-4"}
     metric = trubleu.metric("dbleu-4")
     references = trubleu.References.read("refs.jsonl")
@@ -181,3 +181,19 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments: list[str], message
     assert err.startswith("trubleu: ")
     assert err.count("\n") == 1
     assert re.search(message, err)
+
+
+@pytest.mark.parametrize("method", ["randomisation", "bootstrap"])
+@pytest.mark.parametrize("style", ["text", "markdown", "latex", "json", "csv", "html"])
+@pytest.mark.parametrize("segments", [1, 5])
+def test_few_segments_give_no_verdict(tmp_path: Path, run: Run, method: str, style: str, segments: int) -> None:
+    for name, text in (("r", "it was a great day"), ("a", "it was a great day"), ("b", "no idea at all")):
+        (tmp_path / name).write_text(f"{text}\n" * segments)
+    paths = [str(tmp_path / name) for name in "rab"]
+    call = ("--ref", *paths, "-m", "trubleu", "--method", method, "--format", style, "--quiet")
+    code, out, err = run(*call)
+    assert (code, err) == (0, "")
+    assert "significantly" not in out
+    assert "too few segments differ" in out.replace("\n", " ")
+    assert f"fewer than 20 segments are too narrow; these are from {segments}" in out.replace("\n", " ")
+    assert not re.search(r"\d(\*|\\\*|\$\^\{\*)", out)

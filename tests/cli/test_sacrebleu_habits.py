@@ -60,7 +60,7 @@ def test_a_file_is_a_file_though_a_metric_has_its_name(folder: Path, capsys: pyt
     ("command", "message"),
     [
         ("score ref.txt sys.txt -m bleu", "as in sacreBLEU: REFERENCE … -i OUTPUTS"),
-        ("score --ref ref.txt sys.txt --paired-bs", "sacreBLEU's --paired-bs is --test here"),
+        ("score --ref ref.txt sys.txt --paired-bs", "sacreBLEU's --paired-bs is --test --method bootstrap here"),
         ("score --ref ref.txt sys.txt --smooth-method exp", "is --smoothing here"),
         ("score --ref ref.txt sys.txt -sl", "is --segments here"),
         ("score -t wmt17 -l en-de -i sys.txt", "test sets are not downloaded"),

@@ -89,9 +89,11 @@ def test_json_rows_are_flat_and_complete(run: Callable[..., tuple[int, str, str]
         assert row["low"] <= row["score"] <= row["high"]
         assert "|bs:500|seed:7|" in row["signature"]
     for row in document["tests"]:
-        fields = "schema metric a b test n seed difference low high effect p p_holm"
+        fields = "schema metric a b test exact n seed difference low high effect p p_holm differing smallest_p verdict"
         assert list(row) == fields.split()
-        assert (row["a"], row["b"], row["test"], row["n"], row["seed"]) == ("bad", "good", "bootstrap", 500, 7)
+        assert (row["a"], row["b"], row["test"], row["exact"], row["seed"]) == ("bad", "good", "randomisation", True, 7)
+        assert (row["n"], row["smallest_p"]) == {2: (4, 0.5), 3: (8, 0.25)}[row["differing"]]
+        assert row["verdict"] == "too few segments differ"
     by_name = scores(out)
     difference = by_name["bad", "dbleu-2"]["score"] - by_name["good", "dbleu-2"]["score"]
     assert document["tests"][1]["difference"] == pytest.approx(difference)
@@ -104,7 +106,7 @@ def test_same_seed_same_bytes_and_another_seed_another_interval(run: Callable[..
 
 
 def test_without_baseline_all_pairs_are_tested(run: Callable[..., tuple[int, str, str]]) -> None:
-    call = ("--refs", "refs.jsonl", "good.txt", "bad.txt", "c=good.txt", "--test", "--method", "randomisation")
+    call = ("--refs", "refs.jsonl", "good.txt", "bad.txt", "c=good.txt", "--test")
     code, out, _ = run(*call, "--resamples", "99", "--format", "json", "-m", "dbleu-4")
     tests = json.loads(out)["tests"]
     assert code == 0
@@ -521,10 +523,47 @@ def test_intervals_that_know_of_raters(folder: Path, run: Callable[..., tuple[in
     code, out, _ = run(*common, system)  # a file after --ci is a file
     assert code == 0
     assert "ratings_share" not in json.loads(out)["scores"][0]
+    code, out, _ = run(*common[:4], "--ci", "ratings", "--test", system, f"b={system}")
+    assert code == 0
+    assert "tests: paired bootstrap, as ratings are resampled too, 10,000 draws" in out
     for more, message in (
         (("--test", "--method", "randomisation"), "--ci ratings goes with --method bootstrap"),
         (("--engine", "local:2"), "--ci ratings needs files that are read whole"),
+        (("--method", "bootstrap"), "--method needs --test; add it, or remove --method"),
     ):
         code, _, err = run(*common, "ratings", system, *more)
         assert code == 2
         assert message in err
+
+
+@pytest.mark.parametrize("method", ["randomisation", "bootstrap"])
+@pytest.mark.parametrize("style", ["text", "markdown", "latex", "json", "csv"])
+def test_few_segments_get_no_stars(
+    folder: Path, run: Callable[..., tuple[int, str, str]], method: str, style: str
+) -> None:
+    (folder / "r").write_text("a b c d\n" * 6)
+    (folder / "good").write_text("a b c d\n" * 6)
+    (folder / "bad").write_text("a x c d\n" * 5 + "a b c d\n")
+    common = ("--ref", "r", "good", "bad", "-m", "bleu-1", "-m", "ter", "--method", method, "--format", style)
+    for more in (("--test", "--baseline", "good"), ("--ci", "--test")):
+        code, out, _ = run(*common, *more)
+        assert code == 0
+        assert "too few segments differ" in out
+        assert "fewer than 20 segments are too narrow; these are from 6" in out
+        assert not re.search(r"\d(\*|\\\*|\$\^\{\*)", out)
+    if style == "json":
+        assert {row["verdict"] for row in json.loads(out)["tests"]} == {"too few segments differ"}
+        note = "too few segments differ for a verdict: good and bad (5 by bleu-1, p (Holm) at least 0.062, 5 by ter"
+        assert note in out
+
+
+def test_six_segments_that_differ_are_enough(folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    (folder / "r").write_text("a b c d\n" * 6)
+    (folder / "good").write_text("a b c d\n" * 6)
+    (folder / "bad").write_text("a x c d\n" * 6)
+    code, out, _ = run("--ref", "r", "good", "bad", "-m", "bleu-1", "-m", "ter", "--test", "--format", "json")
+    assert code == 0
+    assert [(row["p_holm"], row["verdict"]) for row in json.loads(out)["tests"]] == [(2 / 64, "a is better")] * 2
+    code, out, _ = run("--ref", "r", "bad", "good", "x=bad", "-m", "ter", "--test", "--format", "json")
+    verdicts = [row["verdict"] for row in json.loads(out)["tests"]]
+    assert verdicts == ["too few segments differ"] * 3

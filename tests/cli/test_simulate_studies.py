@@ -51,7 +51,7 @@ def test_power_prints_a_column_for_each_size(run: Run) -> None:
         ["dbleu-2", "3", "3"],
     ]
     assert "good is better than bad, mean quality" in notes
-    assert "10 studies per number, each on segments drawn from 60; paired bootstrap, 50 resamples; seed 1" in notes
+    assert "10 studies per number, each on segments drawn from 60; paired randomisation, 50 draws; seed 1" in notes
 
 
 def test_power_for_programs_has_everything_in_flat_rows(run: Run) -> None:

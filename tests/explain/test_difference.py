@@ -171,11 +171,11 @@ def test_tables_for_people(name: str) -> None:
 def test_rows_for_programs() -> None:
     found = compare_systems({"A": A, "B": B}, REFERENCES, {"bleu-2": trubleu.metric("bleu-2")}, sampling=FEW)
     document = json.loads(render_comparison(found, "json"))
-    assert list(document) == ["schema", "scores", "tests", "segments", "buckets", "ngrams"]
+    assert list(document) == ["schema", "scores", "tests", "notes", "segments", "buckets", "ngrams"]
     fields = "schema metric a b id score_a score_b difference output_a output_b"
     assert list(document["segments"][0]) == fields.split()
     fields = "schema metric a b order ngram credit_a credit_b difference count_a count_b"
     assert list(document["ngrams"][0]) == fields.split()
     assert document["segments"][0]["output_b"] == "it was awful"
     rows = list(csv.DictReader(io.StringIO(render_comparison(found, "csv"))))
-    assert {row["table"] for row in rows} == {"scores", "tests", "segments", "buckets", "ngrams"}
+    assert {row["table"] for row in rows} == {"scores", "tests", "notes", "segments", "buckets", "ngrams"}

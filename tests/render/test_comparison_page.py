@@ -117,8 +117,8 @@ def test_tokens_are_found_in_their_text() -> None:
 
 def test_the_verdict() -> None:
     assert verdict(compared({"A": A, "B": A})) == "By bleu-2, A and B have the same score, 63.33."
-    two = verdict(compared())
-    assert re.fullmatch(r"By bleu-2, A \(\S+\) is better than B \(\S+\), but not significantly \(p = \S+\)\.", two)
+    few = r"too few segments differ for a verdict \(p cannot be below 0\.25\)"
+    assert re.fullmatch(rf"By bleu-2, A \(\S+\) is better than B \(\S+\), but {few}\.", verdict(compared()))
     good, bad = ["it was great and fine"] * 60, ["something else that was"] * 60
     metric = {"bleu-1": trubleu.metric("bleu-1")}
     sampling = Sampling(interval=True, test=True, resamples=1000)
@@ -127,6 +127,14 @@ def test_the_verdict() -> None:
     assert verdict(three).startswith(
         "By bleu-1, y is the best of 3 systems (100.00), significantly better than the others"
     )
+    w, v = [*good[:8], *bad[8:]], [*good[:57], *bad[57:]]
+    some = compare_systems({"y": good, "v": v, "w": w}, references, metric, sampling=sampling)
+    assert verdict(some) == (
+        "By bleu-1, y is the best of 3 systems (100.00), significantly better than the others except v (p < 0.05 after "
+        "Holm's correction); too few segments differ for a verdict on v."
+    )
+    none = compare_systems({"y": good, "v": v, "u": [*good[:58], *bad[58:]]}, references, metric, sampling=sampling)
+    assert verdict(none).endswith("but too few segments differ for a verdict (p cannot be below 0.75).")
     untested = compare_systems({"x": bad, "y": good}, references, metric, sampling=Sampling())
     assert verdict(untested) == "By bleu-1, y (100.00) is better than x (19.47); that was not tested."
     lower = compare_systems({"x": bad, "y": good}, references, {"ter": trubleu.metric("ter")}, sampling=Sampling())

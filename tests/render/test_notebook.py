@@ -96,12 +96,12 @@ def test_a_score_shows_its_fields() -> None:
 
 def test_intervals_and_tests_show_their_fields() -> None:
     interval = Interval(
-        score=1.5, low=1.0, high=2.0, confidence=0.95, resamples=10, seed=1, blocks=0, standard_error=0.2
+        score=1.5, low=1.0, high=2.0, confidence=0.95, resamples=10, seed=1, blocks=0, standard_error=0.2, segments=30
     )
     assert dict(Cells(interval._repr_html_()).rows)["high"] == "2"
     comparison = Comparison(
-        test="bootstrap", n=10, seed=1, difference=0.25, low=0.0, high=1.0, effect=0.1, p=0.5, confidence=0.95,
-        resamples=10, blocks=0, a=NASTY, b="B", p_holm=1.0,
+        test="bootstrap", exact=False, n=10, seed=1, difference=0.25, low=0.0, high=1.0, effect=0.1, p=0.5,
+        confidence=0.95, resamples=10, blocks=0, a=NASTY, b="B", p_holm=1.0, differing=5, smallest_p=0.0625,
     )  # fmt: skip
     assert dict(Cells(comparison._repr_html_()).rows)["difference"] == "0.25"
     assert "<script" not in html_record(comparison)

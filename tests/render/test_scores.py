@@ -23,12 +23,14 @@ REPORT = ScoreReport(
     ),
     tests=(
         systems.TestRow(
-            metric="bleu-4", a="=new|er", b="base_1", test="bootstrap", n=1000, seed=7,
+            metric="bleu-4", a="=new|er", b="base_1", test="bootstrap", exact=False, n=1000, seed=7,
             difference=-27.174, low=-29.0, high=-25.0, effect=-2.5, p=0.000999, p_holm=0.000999,
+            differing=30, smallest_p=2e-9, verdict="b is better",
         ),
         systems.TestRow(
-            metric="ter", a="=new|er", b="base_1", test="bootstrap", n=1000, seed=7,
+            metric="ter", a="=new|er", b="base_1", test="bootstrap", exact=False, n=1000, seed=7,
             difference=-0.5, low=-2.0, high=1.0, effect=None, p=0.25, p_holm=0.25,
+            differing=29, smallest_p=4e-9, verdict="not significant",
         ),
     ),
     segments=(
@@ -42,8 +44,9 @@ REPORT = ScoreReport(
     confidence=0.95,
     resamples=1000,
     seed=7,
+    segment_count=30,
 )  # fmt: skip
-SHORT = ScoreReport(systems=("base_1",), metrics=("bleu-4",), scores=REPORT.scores[:1])
+SHORT = ScoreReport(systems=("base_1",), metrics=("bleu-4",), scores=REPORT.scores[:1], segment_count=30)
 
 NOTES = """\
 intervals: 95 %, percentile bootstrap of segments, 1,000 resamples, seed 7
@@ -117,17 +120,17 @@ x & =new\textbar{}er & -- & 49.50 \\
 """  # noqa: E501
 
 CSV = """\
-table,system,metric,score,low,high,signature,a,b,test,n,seed,difference,effect,p,p_holm,id
-scores,base_1,bleu-4,36.278,35.1,37.5,bleu-4|tok:13a,,,,,,,,,,
-scores,base_1,ter,50.0,49.0,51.25,ter|case:lc,,,,,,,,,,
-scores,'=new|er,bleu-4,9.104,8.0,10.0,bleu-4|tok:13a,,,,,,,,,,
-scores,'=new|er,ter,49.5,48.0,50.0,ter|case:lc,,,,,,,,,,
-tests,,bleu-4,,-29.0,-25.0,,'=new|er,base_1,bootstrap,1000,7,-27.174,-2.5,0.000999,0.000999,
-tests,,ter,,-2.0,1.0,,'=new|er,base_1,bootstrap,1000,7,-0.5,,0.25,0.25,
-segments,base_1,bleu-4,36.278,,,,,,,,,,,,,x
-segments,'=new|er,bleu-4,,,,,,,,,,,,,,x
-segments,base_1,ter,50.0,,,,,,,,,,,,,x
-segments,'=new|er,ter,49.5,,,,,,,,,,,,,x
+table,system,metric,score,low,high,signature,a,b,test,exact,n,seed,difference,effect,p,p_holm,differing,smallest_p,verdict,id
+scores,base_1,bleu-4,36.278,35.1,37.5,bleu-4|tok:13a,,,,,,,,,,,,,,
+scores,base_1,ter,50.0,49.0,51.25,ter|case:lc,,,,,,,,,,,,,,
+scores,'=new|er,bleu-4,9.104,8.0,10.0,bleu-4|tok:13a,,,,,,,,,,,,,,
+scores,'=new|er,ter,49.5,48.0,50.0,ter|case:lc,,,,,,,,,,,,,,
+tests,,bleu-4,,-29.0,-25.0,,'=new|er,base_1,bootstrap,false,1000,7,-27.174,-2.5,0.000999,0.000999,30,2e-09,b is better,
+tests,,ter,,-2.0,1.0,,'=new|er,base_1,bootstrap,false,1000,7,-0.5,,0.25,0.25,29,4e-09,not significant,
+segments,base_1,bleu-4,36.278,,,,,,,,,,,,,,,,,x
+segments,'=new|er,bleu-4,,,,,,,,,,,,,,,,,,x
+segments,base_1,ter,50.0,,,,,,,,,,,,,,,,,x
+segments,'=new|er,ter,49.5,,,,,,,,,,,,,,,,,x
 """
 
 
@@ -177,9 +180,9 @@ def test_csv_has_the_rows_of_json() -> None:
             for key, value in record.items():
                 if key not in ("schema", "parts"):
                     written = row[key].removeprefix("'")
-                    assert written == ("" if value is None else str(value))
+                    assert written == ("" if value is None else str(value).lower() if value is False else str(value))
 
 
 @pytest.mark.parametrize("style", FORMATS)
 def test_no_systems_and_no_metrics(style: str) -> None:
-    assert render_scores(ScoreReport(systems=(), metrics=(), scores=()), style).endswith("\n")
+    assert render_scores(ScoreReport(systems=(), metrics=(), scores=(), segment_count=0), style).endswith("\n")

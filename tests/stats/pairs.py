@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def paired_bootstrap(a: Statistics, b: Statistics, score: ScoreFunction, **options: Any) -> Comparison:
     """Compare two systems by the paired bootstrap."""
-    return compare({"a": a, "b": b}, score, **options)[0]
+    return compare({"a": a, "b": b}, score, test="bootstrap", **options)[0]
 
 
 def paired_randomisation(a: Statistics, b: Statistics, score: ScoreFunction, **options: Any) -> Comparison:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.stats.pairs import paired_bootstrap, paired_randomisation
-from trubleu.stats import Comparison, TestName, bootstrap, compare, holm
+from trubleu.stats import Comparison, TestName, bootstrap, compare, holm, smallest_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +63,8 @@ def test_a_pair_gets_the_numbers_it_would_get_alone(test: TestName, baseline: st
             alone = paired_bootstrap(a, b, ratio, resamples=203, seed=6, confidence=0.8)
         else:
             alone = paired_randomisation(a, b, ratio, resamples=203, seed=6, confidence=0.8)
-        assert dataclasses.replace(row, a="a", b="b", p_holm=row.p) == alone
+        assert row.smallest_p == smallest_p(row.differing, len(rows))
+        assert dataclasses.replace(row, a="a", b="b", p_holm=row.p, smallest_p=alone.smallest_p) == alone
     assert [row.p_holm for row in rows] == holm([row.p for row in rows]).tolist()
 
 

@@ -160,9 +160,10 @@ def sampling(group: Options, resamples: int = 10_000, what: str = "number of res
     option(group, "--seed", "N", "random seed", 12345)
 
 
-def paired_test(group: Options) -> None:
-    """Add the choice of the paired test."""
-    choice(group, "--method", ("bootstrap", "randomisation"), "the paired test: ")
+def paired_test(group: Options, also: str = "") -> None:
+    """Add the choice of the paired test; ``also`` tells when the bootstrap is the default."""
+    about = f"the paired test: randomisation (default{also}) or bootstrap"
+    option(group, "--method", "NAME", about, choices=("randomisation", "bootstrap"))
 
 
 _SHORT: Final = {"tokenize": " -tok", "smoothing": " -s", "smoothing_value": " -sv"}  # as in sacreBLEU

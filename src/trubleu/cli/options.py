@@ -149,7 +149,7 @@ def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, base
     from trubleu.scoring.systems import Sampling
 
     drawn = picked(options, "resamples confidence seed")
-    return Sampling(interval=interval, test=options.method if test else None, baseline=baseline, **drawn)
+    return Sampling(interval=interval, test=(options.method or True) if test else None, baseline=baseline, **drawn)
 
 
 def take_set(options: argparse.Namespace) -> None:

@@ -66,7 +66,7 @@ def add_parser(commands: add.Commands) -> None:
     drawn.add_argument("--ci", nargs="?", const=CI_KINDS[0], choices=CI_KINDS, help=about)
     add.flag(drawn, "--test", "test the differences between systems")
     add.option(drawn, "--baseline", "NAME", "compare all systems with this one instead of testing all pairs")
-    add.paired_test(drawn)
+    add.paired_test(drawn, also="; with --ci ratings bootstrap")
     add.sampling(drawn)
     out = add.output(parser)
     add.flag(out, "-b --score-only", "print only the scores, one line per system and metric")
@@ -119,8 +119,10 @@ def run(options: argparse.Namespace) -> None:
         if getattr(options, name) and options.engine is None:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} goes with --engine; add one, such as --engine local:4, or leave it out")
-    if options.ci == "ratings" and options.test and options.method != "bootstrap":
-        raise UsageError("--ci ratings goes with --method bootstrap; leave out --method, or ratings")
+    if options.method is not None and not options.test:
+        raise UsageError("--method needs --test; add it, or remove --method")
+    if options.ci == "ratings" and options.method == "randomisation":
+        raise UsageError("--ci ratings goes with --method bootstrap; remove --method, or ratings")
     if options.segments and options.segments_to is not None:
         raise UsageError("--segments and --segments-to both ask for segment scores; leave one out")
     sampling = sampling_of(options, interval=options.ci is not None, test=options.test, baseline=options.baseline)

@@ -172,7 +172,7 @@ def add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> Non
     add.option(made, "--random", "K", "random responses per seed", 0)
     add.option(made, "--seed", "N", "random seed of the world and all draws", 1)
     if resamples:
-        add.option(made, "--resamples", "N", "bootstrap resamples", 1_000)
+        add.option(made, "--resamples", "N", "draws of a test", 1_000)
     add.threads(made)
 
 

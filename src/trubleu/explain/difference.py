@@ -370,7 +370,7 @@ def compare_systems(
     whole = as_references(references, next(iter(systems.values())))
     plain = whole_references(whole)
     own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]
-    sampling = sampling or Sampling(interval=True, test="bootstrap")
+    sampling = sampling or Sampling(interval=True, test=True)
     report = score_systems(systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps)
     # Rows of segments are ordered by metric, system and segment.
     numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)

@@ -37,6 +37,8 @@ from trubleu.render.tables import (
     table_of,
     truncated,
 )
+from trubleu.stats.bootstrap import FEW_SEGMENTS
+from trubleu.stats.paired import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,9 +53,6 @@ Difference = TypeVar("Difference", "SegmentDifference", "NGramDifference")
 
 COLUMNS: Final = 80
 """Default width of the terminal."""
-
-LEVEL: Final = 0.05
-"""Significance level for p-values."""
 
 _REFERENCES: Final = 3
 _WITH_INTERVALS: Final = 3
@@ -88,7 +87,8 @@ def render_comparison(
     notes = [*score_notes(comparison.report), *_notes(comparison)]
     if format != "text":
         records = chain(record_tables(comparison.report, flat=format == "csv"), _records(comparison))
-        return render_report(format, digits, records, [*scores, *_segment_tables(comparison), *details], notes)
+        tables = [*scores, *_segment_tables(comparison), *details]
+        return render_report(format, digits, records, tables, notes, [verdict(comparison, digits)])
     blocks = [wrapped("", verdict(comparison, digits), columns), render_tables(scores, "text", digits).rstrip("\n")]
     blocks += _segment_texts(comparison, digits, columns)
     if details:
@@ -97,7 +97,7 @@ def render_comparison(
 
 
 def verdict(comparison: SystemComparison, digits: int = 2) -> str:
-    """State which system is best by the first metric, and which others are not significantly different."""
+    """State which system is best by the first metric, and what the tests say about that."""
     name, report = comparison.metric, comparison.report
     sign = -1 if name in report.lower_is_better else 1
     rows = {row.system: row.score for row in report.scores if row.metric == name}
@@ -107,8 +107,8 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
     if tied := [system for system in others if rows[system] == rows[best]]:
         names = f"{best} and {tied[0]}" if len(tied) == 1 else some([best, *tied])
         return f"By {name}, {names} have the same score, {shown}."
-    p = {
-        (test.b if test.a == best else test.a): test.p_holm
+    tests = {
+        (test.b if test.a == best else test.a): test
         for test in report.tests
         if test.metric == name and best in (test.a, test.b)
     }
@@ -116,17 +116,27 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
         lead = f"By {name}, {best} ({shown}) is better than {others[0]} ({rows[others[0]]:.{digits}f})"
     else:
         lead = f"By {name}, {best} is the best of {len(rows)} systems ({shown})"
-    if not p:
+    if not tests:
         return f"{lead}; that was not tested."
+    few = [system for system in others if tests[system].verdict == "too few segments differ"]
+    level = [system for system in others if tests[system].verdict == "not significant"]
+    if len(few) == len(others):
+        least = min(test.smallest_p for test in tests.values())
+        return f"{lead}, but too few segments differ for a verdict (p cannot be below {least:.2g})."
     if len(others) == 1:
-        how = "significantly" if p[others[0]] < LEVEL else "but not significantly"
-        return f"{lead}, {how} (p = {p[others[0]]:.4f})."
-    level = [system for system in others if p[system] >= LEVEL]
-    if not level:
+        how = "but not significantly" if level else "significantly"
+        return f"{lead}, {how} (p = {tests[others[0]].p_holm:.4f})."
+    unsure = f"; too few segments differ for a verdict on {some(few)}" if few else ""
+    if not level and not few:
         return f"{lead}, significantly better than all others (p < {LEVEL:g} after Holm's correction)."
-    if len(level) == len(others):
-        return f"{lead}, but not significantly better than any other (no p below {LEVEL:g} after Holm's correction)."
-    return f"{lead}, significantly better than the others except {some(level)} (p < {LEVEL:g} after Holm's correction)."
+    if len(level) + len(few) == len(others):
+        none = f"no p below {LEVEL:g} after Holm's correction"
+        return f"{lead}, but not significantly better than any other ({none}){unsure}."
+    but = [system for system in others if system in {*level, *few}]
+    return (
+        f"{lead}, significantly better than the others except {some(but)} (p < {LEVEL:g} after Holm's correction)"
+        f"{unsure}."
+    )
 
 
 def _records(comparison: SystemComparison) -> Iterator[Table]:
@@ -260,6 +270,8 @@ def _notes(comparison: SystemComparison) -> Iterator[str]:
         if cut.by in _DESCRIBED:
             yield f"{cut.by}: {_DESCRIBED[cut.by]}"
     yield from comparison.notes
+    if any(row.segments < FEW_SEGMENTS for row in comparison.buckets if row.low is not None):
+        yield f"intervals of buckets of fewer than {FEW_SEGMENTS} segments are too narrow"
     if comparison.ngrams and _by_words(comparison):
         yield "words: credit is what they weigh times their similarity to what they met in the best reference, summed"
     yield "trubleu explain --segment ID shows a segment in full; --format html all segments in a page"

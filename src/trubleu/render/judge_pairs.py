@@ -33,6 +33,7 @@ from trubleu.render.tables import (
     table_of,
 )
 from trubleu.signature import number_text
+from trubleu.stats.paired import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
     from trubleu.render.charts import Grid
     from trubleu.render.explanations import ReferenceView, RunView
-
-LEVEL: Final = 0.05
-"""Significance level."""
 
 BROWSE: Final = 200
 """Default number of observations on a page."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted, some
-from trubleu.render.tables import Bounds, Column, Estimate, Table, record_table, render_report, starred, stars, table_of
+from trubleu.render.tables import Bounds, Column, Estimate, Table, record_table, render_report, stars, table_of
 from trubleu.scoring.systems import LeftOutRow, ScoreRow, SegmentRow, TestRow
+from trubleu.stats.paired import MOST_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,13 +77,11 @@ def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
             told = ", ".join(f"{row.system} {row.metric} {_percent(row.ratings_share or 0.0)}" for row in shares)
             yield f"share of the variance due to ratings, which more ratings would reduce: {told}"
         if report.tests:
-            kind = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}
-            test = report.tests[0]
             yield (
-                f"tests: {kind[test.test]}, {test.n:,} draws, seed {test.seed}, two-sided; p (Holm) is corrected for "
-                "all comparisons under one metric; * p < 0.05, ** p < 0.01, *** p < 0.001"
+                f"tests: {_test(report)}, two-sided; p (Holm) is corrected for all comparisons under one metric; "
+                "* p < 0.05, ** p < 0.01, *** p < 0.001"
             )
-            yield from report.notes
+        yield from report.notes
     if report.left_out:
         lines = sum(row.last - row.first + 1 for row in report.left_out)
         where = some(f"{row.first:,} to {row.last:,}" for row in report.left_out)
@@ -92,6 +91,17 @@ def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
             whose = f"{row.metric} of {row.system}" if len(report.systems) > 1 else row.metric
             yield f"{whose}: {parts_text(row.parts)}"
     yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.scores)
+
+
+def _test(report: ScoreReport) -> str:
+    sampled = [row for row in report.tests if not row.exact]
+    drawn = f"{sampled[0].n:,} draws, seed {sampled[0].seed}" if sampled else ""
+    if report.tests[0].test == "bootstrap":
+        return f"paired bootstrap{', as ratings are resampled too' * report.of_raters}, {drawn}"
+    if not sampled:
+        return "paired randomisation, all swaps of the segments that differ"
+    exact = f" (all swaps where {MOST_EXACT} segments or fewer differ)" * (len(sampled) < len(report.tests))
+    return f"paired randomisation, {drawn}{exact}"
 
 
 def _percent(share: float) -> str:
@@ -136,8 +146,13 @@ def _length(value: float) -> str:
     return f"{round(value, 2):.15g}"  # lengths of long corpora in full, means of several references shortly
 
 
+def _sure(test: TestRow) -> float:
+    """Return the p-value for stars: the bootstrap's may be below what the data can give."""
+    return max(test.p_holm, test.smallest_p)
+
+
 def _scores(report: ScoreReport) -> Table:
-    marks = {(test.a, test.metric): stars(test.p_holm) for test in report.tests} if report.baseline is not None else {}
+    marks = {(test.a, test.metric): stars(_sure(test)) for test in report.tests} if report.baseline is not None else {}
     cells = {
         (row.system, row.metric): Estimate(row.score, row.low, row.high, marks.get((row.system, row.metric), ""))
         for row in report.scores
@@ -158,7 +173,7 @@ _TEST: Final = (
     Column("interval", kind="signed", of=lambda test: Bounds(test.low, test.high)),
     Column("effect", kind="signed", digits=2),
     Column("p", kind="p"),
-    Column("p_holm", "p (Holm)", "p", of=lambda test: starred(test.p_holm)),
+    Column("p_holm", "p (Holm)", "p", of=lambda test: Estimate(test.p_holm, mark=stars(_sure(test)))),
 )
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import counted
 from trubleu.render.tables import Cell, Column, Table, record_table, render_report
-from trubleu.simulate.studies import LEVEL, PowerRow, PowerStudy
+from trubleu.simulate.studies import PowerRow, PowerStudy
+from trubleu.stats.paired import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
     notes = [
         f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
         "The true difference is that between the scores of the whole pool.",
-        f"{made}; paired bootstrap, {study.draws.resamples:,} resamples; seed {study.draws.seed}.",
+        f"{made}; paired randomisation, {study.draws.resamples:,} draws; seed {study.draws.seed}.",
         ERROR,
         *([] if any(row.wrong for row in study.rows) else ["No study found the wrong system."]),
         "No difference: for each segment a coin decided which output belonged to which system.",

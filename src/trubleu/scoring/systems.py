@@ -6,10 +6,10 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from trubleu.metrics.matching import NgramMetric
 from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA, Row
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
-from trubleu.stats import PartialBuilder, SampleBuilder, bootstrap_interval, compare
+from trubleu.stats import Comparison, PartialBuilder, SampleBuilder, bootstrap_interval, compare, few_segments
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from trubleu.metrics.base import Metric
     from trubleu.progress import Progress
     from trubleu.scoring.rating_errors import RatingEffects
-    from trubleu.stats import Comparison, TestName
+    from trubleu.stats import TestName
 
 
 PREPARE_FROM: Final = 3
@@ -152,10 +152,13 @@ class ScoreRow(Row):
 class TestRow(Row):
     """One pair of systems under one metric; see `trubleu.stats.Comparison` for the fields."""
 
+    __test__ = False  # pytest takes it for a class of tests
+
     metric: str
     a: str
     b: str
     test: str
+    exact: bool
     n: int
     seed: int
     difference: float
@@ -164,6 +167,13 @@ class TestRow(Row):
     effect: float | None
     p: float
     p_holm: float
+    differing: int
+    smallest_p: float
+    verdict: Verdict
+
+
+Verdict: TypeAlias = Literal["a is better", "b is better", "not significant", "too few segments differ"]
+"""What a test says at the level 0.05, after Holm's correction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +206,8 @@ class ScoreReport:
         How many blocks of neighbouring segments were drawn instead of segments; 0 if segments were.
     left_out
         The lines that were left out as they could not be used.
+    segment_count
+        How many segments the scores, intervals and tests come from.
     """
 
     systems: tuple[str, ...]
@@ -211,6 +223,7 @@ class ScoreReport:
     seed: int | None = None
     blocks: int = 0
     left_out: tuple[LeftOutRow, ...] = ()
+    segment_count: int
 
     def score(self, system: str, metric: str) -> ScoreRow:
         """Return the row of one system under one metric."""
@@ -218,12 +231,23 @@ class ScoreReport:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on p-values at the minimum that the number of resamples allows."""
-        families: dict[tuple[str, int], list[float]] = {}
+        """Notes on intervals and tests that have too few segments, or too few resamples."""
+        found: list[str | None] = []
+        if any(row.low is not None for row in self.scores) or self.tests:
+            found.append(few_segments(self.segment_count))
+        undecided: dict[tuple[str, str], list[TestRow]] = {}
         for test in self.tests:
-            families.setdefault((test.metric, test.n), []).append(test.p)
-        limits = (holm_limit(p, resamples) for (_, resamples), p in families.items())
-        return tuple(dict.fromkeys(limit for limit in limits if limit))
+            if test.verdict == "too few segments differ":
+                undecided.setdefault((test.a, test.b), []).append(test)
+        if undecided:
+            pairs = (f"{a} and {b} ({', '.join(map(_differing, rows))})" for (a, b), rows in undecided.items())
+            found.append(f"too few segments differ for a verdict: {some(pairs)}")
+        for metric in self.metrics:
+            family = [test for test in self.tests if test.metric == metric]
+            sampled = [test for test in family if not test.exact]
+            if sampled:
+                found.append(holm_limit([test.p for test in sampled], sampled[0].n, tests=len(family)))
+        return tuple(dict.fromkeys(note for note in found if note))
 
     @property
     def of_raters(self) -> bool:
@@ -257,7 +281,8 @@ class Sampling:
     interval
         Whether scores get intervals.
     test
-        Which paired test is made, if any; True for the bootstrap.
+        Which paired test is made, if any; True for the default, which is the bootstrap if ratings are resampled too,
+        otherwise the randomisation test.
     baseline
         The system that the others are tested against; None for all pairs.
     resamples, confidence, seed
@@ -432,18 +457,19 @@ def report(
                 share = None if of_ratings is None else of_ratings[system].share(found.standard_error)
                 row = replace(row, low=found.low, high=found.high, ratings_share=share)
             scores.append(row)
-        if test := "bootstrap" if sampling.test is True else sampling.test:
-            advance = steps(f"test {name}", sampling.resamples * (2 if test == "randomisation" else 1))
+        if sampling.test:
+            only_bootstrap = sampling.test == "bootstrap" or (sampling.test is True and shared is not None)
+            advance = steps(f"test {name}", sampling.resamples * (1 if only_bootstrap else 2))
             compared = compare(
                 of_metric,
                 metric.score,
                 baseline=sampling.baseline,
-                test=test,
+                test=None if sampling.test is True else sampling.test,
                 effects=shared,
                 progress=advance,
                 **drawing,
             )
-            tests += [_test_row(name, each) for each in compared]
+            tests += [_test_row(name, each, higher=metric.higher_is_better) for each in compared]
     drawn = bool(sampling.interval or sampling.test)
     return ScoreReport(
         systems=tuple(systems),
@@ -456,17 +482,26 @@ def report(
         readings={name: said for name, metric in metrics.items() if (said := metric.reading(nrefs))},
         baseline=sampling.baseline,
         blocks=blocks if drawn else 0,
+        segment_count=max((sample.segments for sample in samples.values()), default=0),
         **(settings if drawn else {}),
     )
 
 
-_TESTED: Final = ("a", "b", "test", "n", "seed", "difference", "low", "high", "p", "p_holm")
+_TESTED: Final = [each.name for each in fields(TestRow) if each.name in {each.name for each in fields(Comparison)}]
 
 
-def _test_row(metric: str, found: Comparison) -> TestRow:
+def _test_row(metric: str, found: Comparison, *, higher: bool) -> TestRow:
     about = {name: getattr(found, name) for name in _TESTED}
     # A single segment has no spread to measure an effect by, and JSON has no infinity.
-    return TestRow(metric=metric, effect=found.effect if np.isfinite(found.effect) else None, **about)
+    about["effect"] = found.effect if np.isfinite(found.effect) else None
+    verdict: Verdict = "not significant" if found.decidable else "too few segments differ"
+    if found.significant:
+        verdict = "a is better" if (found.difference > 0) == higher else "b is better"
+    return TestRow(metric=metric, verdict=verdict, **about)
+
+
+def _differing(test: TestRow) -> str:
+    return f"{test.differing} by {test.metric}, p (Holm) at least {test.smallest_p:.2g}"
 
 
 def check_sampling(sampling: Sampling, systems: Sequence[str], count: int) -> None:

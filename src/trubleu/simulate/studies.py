@@ -62,7 +62,7 @@ class Draws:
     number
         How many test sets to draw of each size.
     resamples
-        Draws of a bootstrap interval or test.
+        Draws of a bootstrap interval or of a paired test.
     seed
         Of all draws.
     threads
@@ -569,9 +569,6 @@ class Row:
     segments: int
 
 
-LEVEL: Final = 0.05
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerRow(Row):
     """Results of many simulated studies of one kind; see `Row` for what it is.
@@ -633,7 +630,7 @@ class PowerStudy:
 
 
 def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: Steps = no_steps) -> PowerStudy:
-    """Simulate studies that compare two systems with a paired bootstrap test at p < 0.05.
+    """Simulate studies that compare two systems with the default paired test at p < 0.05.
 
     Test sets of one size are the same under all conditions, so differences between conditions are not masked by
     sampling noise.
@@ -672,8 +669,8 @@ def power_study(pool: Pool, scored: Sequence[Scored], draws: Draws, *, steps: St
         [real] = compare({"a": a, "b": b}, each.score, seed=seed, **settings)
         swapped = {"a": np.where(coins, b, a), "b": np.where(coins, a, b)}
         [none] = compare(swapped, each.score, seed=seed, **settings)
-        sure = real.p < LEVEL
-        return [sure and real.difference > 0, sure and real.difference < 0, none.p < LEVEL]
+        found = real.significant
+        return [found and real.difference > 0, found and real.difference < 0, none.significant]
 
     shares = on_test_sets(pool, scored, draws, told, outcomes).mean(axis=2).tolist()
     rows = []

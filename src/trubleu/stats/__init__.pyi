@@ -14,6 +14,7 @@ from trubleu.stats.alternative_annotator import alternative_annotator_test as al
 from trubleu.stats.bootstrap import Interval as Interval
 from trubleu.stats.bootstrap import bootstrap_interval as bootstrap_interval
 from trubleu.stats.bootstrap import bootstrap_scores as bootstrap_scores
+from trubleu.stats.bootstrap import few_segments as few_segments
 from trubleu.stats.calibration import Calibration as Calibration
 from trubleu.stats.calibration import calibrate as calibrate
 from trubleu.stats.correlation import Bounds as Bounds
@@ -30,6 +31,7 @@ from trubleu.stats.paired import Comparison as Comparison
 from trubleu.stats.paired import TestName as TestName
 from trubleu.stats.paired import compare as compare
 from trubleu.stats.paired import holm as holm
+from trubleu.stats.paired import smallest_p as smallest_p
 from trubleu.stats.prediction_powered import MeanInterval as MeanInterval
 from trubleu.stats.prediction_powered import PredictionPowered as PredictionPowered
 from trubleu.stats.prediction_powered import RaterShares as RaterShares

@@ -166,6 +166,8 @@ class Interval:
     """Number of resampled blocks of segments; 0 if the segments themselves were resampled."""
     standard_error: float
     """The standard deviation of the resampled scores."""
+    segments: int
+    """Number of segments; see [`few_segments`][trubleu.stats.few_segments]."""
 
     def _repr_html_(self) -> str:
         return html_record(self)
@@ -237,7 +239,34 @@ def bootstrap_interval(
         seed=seed,
         blocks=sample.blocks,
         standard_error=float(scores.std()),
+        segments=sample.segments,
     )
+
+
+FEW_SEGMENTS: Final = 20
+"""Below this number of segments, intervals say that they are too narrow."""
+
+
+def few_segments(segments: int, unit: str = "segment") -> str | None:
+    """Return a note on an interval that comes from too few segments, None if there are enough.
+
+    The percentile bootstrap draws only values that were seen, so with few segments it contains the truth too rarely.
+
+    Parameters
+    ----------
+    segments
+        From how many the interval was drawn.
+    unit
+        What was drawn, in the singular.
+
+    Examples
+    --------
+    >>> few_segments(5), few_segments(20)
+    ('intervals from fewer than 20 segments are too narrow; these are from 5', None)
+    """
+    if segments >= FEW_SEGMENTS:
+        return None
+    return f"intervals from fewer than {FEW_SEGMENTS} {unit}s are too narrow; these are from {segments}"
 
 
 def normal_errors(effects: ArrayLike, resamples: int, seed: int) -> NDArray[np.float64]:

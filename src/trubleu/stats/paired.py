@@ -1,4 +1,4 @@
-"""Paired tests of two or more systems on the same segments, from one resampling, with Holm's correction."""
+"""Paired tests of two or more systems on the same segments, with Holm's correction, and what they can decide."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -77,17 +77,21 @@ def corrected(p_values: Sequence[float | None]) -> list[float | None]:
 _LOW_ENOUGH: Final = 0.001  # printed results do not change below: this has three stars
 
 
-def holm_limit(p: Sequence[float], resamples: int, option: str = "resamples") -> str | None:
+def holm_limit(
+    p: Sequence[float], resamples: int, option: str = "resamples", *, tests: int | None = None
+) -> str | None:
     """Return a note if a p-value is limited by resamples and Holm's correction, None if it is low enough.
 
     Parameters
     ----------
     p
-        The p-values that are corrected together, before they are.
+        The p-values from resamples, before they are corrected.
     resamples
         How many each comes from.
     option
         The option that sets them.
+    tests
+        How many are corrected together, if exact ones are among them.
 
     Examples
     --------
@@ -96,19 +100,48 @@ def holm_limit(p: Sequence[float], resamples: int, option: str = "resamples") ->
     >>> holm_limit([0.02, 0.5, 0.2], 100)
     """
     lowest = min(p, default=1.0)
+    family = len(p) if tests is None else tests
     # If some resamples were left out, the minimum is relative to the rest.
-    if lowest * (resamples + 1) >= 2 or len(p) * lowest <= _LOW_ENOUGH:
+    if lowest * (resamples + 1) >= 2 or family * lowest <= _LOW_ENOUGH:
         return None
     return (
-        f"p (Holm) is at least {min(len(p) * lowest, 1.0):.2g} with {resamples:,} {option} and "
-        f"{counted(len(p), 'test')}; --{option} {round(len(p) / _LOW_ENOUGH)} lets it be lower"
+        f"p (Holm) is at least {min(family * lowest, 1.0):.2g} with {resamples:,} {option} and "
+        f"{counted(family, 'test')}; --{option} {round(family / _LOW_ENOUGH)} lets it be lower"
     )
 
 
-TestName: TypeAlias = Literal["bootstrap", "randomisation"]
+LEVEL: Final = 0.05
+"""The level below which a p-value after Holm's correction is significant."""
+
+
+def smallest_p(differing: int, tests: int = 1) -> float:
+    """Return the smallest p-value, after Holm's correction, that this number of differing segments can give.
+
+    The 2^m ways to swap the outputs of m segments come in pairs with the same absolute difference, so swaps cannot
+    give less than 2/2^m. A verdict is possible only if the result is below the level.
+
+    Parameters
+    ----------
+    differing
+        The number m of segments on which the statistics of two systems differ.
+    tests
+        How many p-values are corrected together.
+
+    Examples
+    --------
+    >>> smallest_p(0), smallest_p(5), smallest_p(6), smallest_p(6, tests=2)
+    (1.0, 0.0625, 0.03125, 0.0625)
+    """
+    return min(1.0, tests * math.ldexp(2.0, -differing))
+
+
+TestName: TypeAlias = Literal["randomisation", "bootstrap"]
 
 TESTS: Final = get_args(TestName)
-"""The tests of a difference, by name."""
+"""The tests of a difference, by name; the first is the default."""
+
+MOST_EXACT: Final = 16
+"""Up to this number of differing segments, the randomisation test goes through all swaps."""
 
 ROUNDING: Final = 1e-12
 """Relative tolerance: closer numbers are mathematically equal and differ only in the order of additions."""
@@ -120,8 +153,10 @@ class Comparison:
 
     test: TestName
     """The test that gave ``p``."""
+    exact: bool
+    """Whether ``p`` comes from all swaps and not from a sample of them."""
     n: int
-    """Number of resamples (bootstrap) or trials (randomisation) behind ``p``."""
+    """Number of resamples (bootstrap) or swaps (randomisation) behind ``p``; 2^``differing`` if it is exact."""
     seed: int
     """The seed of the draws."""
     difference: float
@@ -137,8 +172,11 @@ class Comparison:
     their standard deviation (with denominator n, not n − 1), up to the bootstrap's own error. 0 if both the difference
     and s are 0, infinite if only s is (as with one segment).
     """
+    differing: int
+    """Number of segments (or blocks, if those were drawn) on which the statistics of the two systems differ."""
     p: float
-    """Two-sided, (b + 1)/(n + 1) with b the replicates at least as extreme as the data: never 0, and 1 for equals."""
+    """Two-sided: the share of all swaps that are at least as extreme as the data, or (b + 1)/(n + 1) with b such swaps
+    or resamples of n; never 0, and 1 for equal systems."""
     confidence: float
     """The confidence level of the interval."""
     resamples: int
@@ -151,14 +189,29 @@ class Comparison:
     """The second system; against a baseline, the baseline."""
     p_holm: float
     """``p`` after Holm's correction over the family."""
+    smallest_p: float
+    """The smallest ``p_holm`` that ``differing`` segments can give, see [`smallest_p`][trubleu.stats.smallest_p]."""
+
+    @property
+    def decidable(self) -> bool:
+        """Whether enough segments differ for a verdict at the level 0.05."""
+        return self.smallest_p < LEVEL
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is significant at the level 0.05, after Holm's correction."""
+        return self.decidable and self.p_holm < LEVEL
 
     def _repr_html_(self) -> str:
         return html_record(self)
 
 
+def _extreme(null: NDArray[np.float64], observed: float, tolerance: float) -> int:
+    return int(np.count_nonzero(np.abs(null) >= abs(observed) - tolerance))
+
+
 def _p_value(null: NDArray[np.float64], observed: float, tolerance: float) -> float:
-    extreme = np.count_nonzero(np.abs(null) >= abs(observed) - tolerance)
-    return (int(extreme) + 1) / (len(null) + 1)
+    return (_extreme(null, observed, tolerance) + 1) / (len(null) + 1)
 
 
 def _effect(difference: float, deviation: float, segments: int, tolerance: float) -> float:
@@ -195,7 +248,7 @@ def compare(
     score: ScoreFunction,
     *,
     baseline: str | None = None,
-    test: TestName = "bootstrap",
+    test: TestName | None = None,
     effects: Mapping[str, ArrayLike] | None = None,
     resamples: int = 10_000,
     seed: int = 12345,
@@ -205,14 +258,15 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Test several systems on the same segments, with Holm's correction over the returned tests.
 
-    All systems share one resampling, and a pair gets the same numbers as if it were tested alone. Exchanging two
+    All systems share the same draws, and a pair gets the same numbers as if it were tested alone. Exchanging two
     systems flips the sign and keeps p.
 
+    *randomisation*: if two systems were interchangeable, swapping their outputs on any segments would change nothing. p
+    is the share of swaps whose difference is at least as large as the observed one in absolute value: of all swaps if
+    the systems differ on 16 segments or fewer, otherwise of a random sample that includes the observed one.
     *bootstrap*: segments are drawn with replacement, the same for all systems. The differences of the resampled scores,
-    shifted to mean 0, approximate the null distribution: p is the share of them at least as large as the observed
-    difference in absolute value, including the observed one. *randomisation*: if two systems were interchangeable,
-    swapping their outputs on any segments would change nothing. p is the share of random swaps whose difference is at
-    least as large as the observed one. The interval and the effect are the bootstrap's.
+    shifted to mean 0, approximate the null distribution. With few segments it finds differences where there are none.
+    The interval and the effect are the bootstrap's, whatever the test.
 
     Parameters
     ----------
@@ -223,7 +277,7 @@ def compare(
     baseline
         The system that every other one is compared with; ``None`` compares all pairs.
     test
-        ``bootstrap`` or ``randomisation``.
+        ``randomisation`` or ``bootstrap``; ``None`` takes the bootstrap if there are effects, otherwise randomisation.
     effects
         Errors that all segments and systems share, such as those of strict raters: how far one standard deviation of
         each moves the score of each system. Only with the bootstrap.
@@ -255,15 +309,12 @@ def compare(
     --------
     >>> def mean(sums):
     ...     return sums[..., 0] / sums[..., 1]
-    >>> systems = {
-    ...     "old": [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0]],
-    ...     "new": [[30.0, 1.0], [50.0, 1.0], [43.0, 1.0]],
-    ...     "same": [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0]],
-    ... }
-    >>> for row in compare(systems, mean, baseline="old"):
-    ...     print(row.a, row.b, row.difference, row.p_holm < 0.05)
-    new old 6.0 True
-    same old 0.0 False
+    >>> old = [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0], [10.0, 1.0]]
+    >>> new = [[30.0, 1.0], [50.0, 1.0], [43.0, 1.0], [10.0, 1.0]]
+    >>> for row in compare({"old": old, "new": new, "same": old}, mean, baseline="old"):
+    ...     print(row.a, row.b, row.difference, row.differing, row.p, row.smallest_p, row.significant)
+    new old 4.5 3 0.25 0.5 False
+    same old 0.0 0 1.0 1.0 False
     """
     names = list(systems)
     if len(names) < 2:
@@ -274,7 +325,9 @@ def compare(
         if baseline not in names:
             raise UsageError(f"there is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
         pairs = [(system, names.index(baseline)) for system, name in enumerate(names) if name != baseline]
-    if test not in TESTS:
+    if test is None:
+        test = TESTS[0] if effects is None else "bootstrap"
+    elif test not in TESTS:
         raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
     checks.at_least_one(resamples, "resamples")
     checks.seed_range(seed)
@@ -295,30 +348,39 @@ def compare(
             each + normal_errors(of_each[a] - of_each[b], resamples, seed)
             for each, (a, b) in zip(differences, pairs, strict=True)
         ]
+    pools = [_Swaps.of(samples[a], samples[b]) for a, b in pairs]
     null: Iterable[NDArray[np.float64]]
     if test == "bootstrap":
         # Replicates scatter around their mean, which is 0 under the null hypothesis.
         null = (each - each.mean() for each in differences)
     else:
-        null = _swapped(samples, pairs, score, dataclasses.replace(draws, test=test))
+        null = _swapped(pools, score, dataclasses.replace(draws, test=test))
     found = []
-    for (a, b), drawn, extreme in zip(pairs, differences, null, strict=True):
+    for (a, b), swaps, drawn, extreme in zip(pairs, pools, differences, null, strict=True):
         difference = scores[a] - scores[b]
         tolerance = ROUNDING * max(1.0, abs(scores[a]), abs(scores[b]))
         low, high = percentile_interval(drawn, confidence)
+        exact = test == "randomisation" and swaps.enumerable
         found.append(
             Comparison(
                 a=names[a],
                 b=names[b],
                 p_holm=math.nan,
+                smallest_p=smallest_p(swaps.differing, len(pairs)),
                 test=test,
-                n=resamples,
+                exact=exact,
+                n=2**swaps.differing if exact else resamples,
                 seed=seed,
                 difference=difference,
                 low=low,
                 high=high,
                 effect=_effect(difference, float(drawn.std()), samples[0].segments, tolerance),
-                p=_p_value(extreme, difference, tolerance),
+                differing=swaps.differing,
+                p=(
+                    _extreme(extreme, difference, tolerance) / len(extreme)
+                    if exact
+                    else _p_value(extreme, difference, tolerance)
+                ),
                 confidence=confidence,
                 resamples=resamples,
                 blocks=samples[0].blocks,
@@ -328,19 +390,61 @@ def compare(
     return tuple(dataclasses.replace(each, p_holm=p) for each, p in zip(found, family, strict=True))
 
 
-def _swapped(
-    samples: Sequence[Sample], pairs: Sequence[tuple[int, int]], score: ScoreFunction, draws: Resampling
-) -> Iterator[NDArray[np.float64]]:
-    """Yield each pair's differences after swapping the outputs of randomly chosen segments.
+class _Swaps(NamedTuple):
+    """Two systems whose outputs are swapped on the segments that differ.
 
-    With s the sum of A − B over the segments that stay, A becomes ΣB + s and B becomes ΣA − s. Where two systems differ
-    in few segments, equal terms cancel before they are summed, so ties stay ties.
+    Where two systems differ in few segments, equal terms cancel before they are summed, so ties stay ties.
     """
-    differences = (samples[a].rows - samples[b].rows for a, b in pairs)
-    kept = draws.sums_of_each(differences, len(pairs), samples[0].rows.shape)
-    for (a, b), sums in zip(pairs, kept, strict=True):
-        total_a, total_b = samples[a].total, samples[b].total
-        dust = ROUNDING * (np.abs(total_a) + np.abs(total_b))
+
+    a: Sample
+    b: Sample
+    differs: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, a: Sample, b: Sample) -> _Swaps:
+        dust = ROUNDING * np.maximum(np.abs(a.rows), np.abs(b.rows))
+        return cls(a, b, np.any(np.abs(a.rows - b.rows) > dust, axis=1))
+
+    @property
+    def differing(self) -> int:
+        return int(np.count_nonzero(self.differs))
+
+    @property
+    def enumerable(self) -> bool:
+        return self.differing <= MOST_EXACT
+
+    def rows(self) -> NDArray[np.float64]:
+        """Return A − B on the segments that differ, 0 on the others."""
+        return np.where(self.differs[:, np.newaxis], self.a.rows - self.b.rows, 0.0)
+
+    def every_sum(self) -> NDArray[np.float64]:
+        """Return the sums of all subsets of the segments that differ and that contain the first of these.
+
+        The complement of a subset exchanges the systems, so half of the subsets tell all absolute differences.
+        """
+        rows = self.a.rows[self.differs] - self.b.rows[self.differs]
+        sums = rows[:1] if len(rows) else np.zeros((1, rows.shape[1]))
+        for row in rows[1:]:  # added one by one, as the bits of a matrix product depend on its library
+            sums = np.concatenate([sums, sums + row])
+        return sums
+
+    def differences(self, kept: NDArray[np.float64], score: ScoreFunction) -> NDArray[np.float64]:
+        """Return the differences of scores, given the sums of A − B over the segments that stay.
+
+        With s such a sum, A becomes ΣB + s and B becomes ΣA − s.
+        """
+        dust = ROUNDING * (np.abs(self.a.total) + np.abs(self.b.total))
         # Rounding residues of sums that are mathematically 0 become 0, so no score divides by them.
-        new_a, new_b = (np.where(np.abs(each) <= dust, 0.0, each) for each in (total_b + sums, total_a - sums))
-        yield scores_of(score, new_a, "trial") - scores_of(score, new_b, "trial")
+        swapped = (np.where(np.abs(each) <= dust, 0.0, each) for each in (self.b.total + kept, self.a.total - kept))
+        new_a, new_b = (scores_of(score, each, "trial") for each in swapped)
+        return new_a - new_b
+
+
+def _swapped(pools: Sequence[_Swaps], score: ScoreFunction, draws: Resampling) -> Iterator[NDArray[np.float64]]:
+    """Yield each pair's differences after all swaps, or after swapping randomly chosen segments if those are many."""
+    sampled = [swaps for swaps in pools if not swaps.enumerable]
+    sums = draws.sums_of_each((swaps.rows() for swaps in sampled), len(sampled), pools[0].a.rows.shape)
+    if not sampled and draws.progress is not None:
+        draws.progress(draws.count)
+    for swaps in pools:
+        yield swaps.differences(swaps.every_sum() if swaps.enumerable else next(sums), score)
