@@ -292,7 +292,7 @@ def by_rankings(rankings: Rankings, scores: SegmentScores, **options: Any) -> Ra
 
 
 def test_a_metric_that_differs_only_where_people_do_not() -> None:
-    with pytest.warns(TrubleuWarning, match="use another measure, such as --segment-measure tau-wmt14"):
+    with pytest.warns(TrubleuWarning, match="single outputs are judged by τ wmt14"):
         report = by_rankings(ranked((1, 2), (1, 1)), scores_in_order((1.0, 1.0), (1.0, 2.0)))
     values = [report.measure("segment", f"tau-{variant}", "mine").value for variant in VARIANTS]
     assert values == [-1.0, None, 0.0, 0.0]

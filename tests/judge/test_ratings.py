@@ -17,6 +17,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.judge import judge_ratings, judge_sets
 from trubleu.judge.ratings.results import SignatureRow, measure_title
 from trubleu.render import render_ratings, render_sets
+from trubleu.render.judge_ratings import render_ratings_page
 from trubleu.stats.metric_tests import SEGMENT_MEASURES, SYSTEM_MEASURES
 
 if TYPE_CHECKING:
@@ -186,12 +187,53 @@ def test_people_without_ties_need_no_calibration() -> None:
     assert all(row.epsilon == 0.0 for row in report.headline("segment"))
 
 
-def test_a_calibration_that_ties_everything_is_said() -> None:
-    ratings, scores, _, _ = world(metrics=1)
-    nearly = Ratings(ratings.item, ratings.system, ratings.rater, [1] * (len(ratings) - 1) + [5])
-    with pytest.warns(TrubleuWarning, match="calibration ties more than 95 % of all pairs for good"):
-        report = judged(nearly, scores)
-    assert report.verdicts[0].verdict.endswith("; there is no other metric to compare it with.")
+def nearly_equal() -> tuple[Ratings, SegmentScores]:
+    """Ratings that are 1 for all outputs but one, and scores of two metrics, the second of which finds that one."""
+    ratings, scores, _, _ = world(metrics=2)
+    item, system = ratings.item[-1], ratings.system[-1]
+    rated = [5 if (i, s) == (item, system) else 1 for i, s in zip(ratings.item, ratings.system, strict=True)]
+    of_scores = zip(scores.metric, scores.system, scores.segment, scores.score, strict=True)
+    found = [9.0 + score if (m, s, i) == ("fair", system, item) else score for m, s, i, score in of_scores]
+    given = SegmentScores(scores.metric, scores.system, scores.segment, found)
+    return Ratings(ratings.item, ratings.system, ratings.rater, rated), given
+
+
+def test_where_calibration_ties_everything_the_next_measure_decides() -> None:
+    ratings, scores = nearly_equal()
+    with pytest.warns(TrubleuWarning, match="calibration ties more than 95 % of all pairs for the best metric"):
+        report = judged(ratings, scores)
+    assert report.setting.segment_measure == "kendall-item"
+    assert report.best("segment") == "fair"
+    assert report.verdicts[0].verdict.startswith("fair agrees best with people on single outputs: Kendall τ-b by item")
+    assert "acc*_eq" not in report.verdicts[0].verdict
+
+
+@pytest.mark.filterwarnings("ignore:calibration ties")
+@pytest.mark.parametrize("style", ["text", "markdown", "latex", "json", "csv", "html"])
+def test_a_measure_that_ties_everything_names_no_winner(style: str) -> None:
+    ratings, scores = nearly_equal()
+    with pytest.warns(TrubleuWarning, match=r"acc\*_eq does not tell metrics apart: calibration ties more than 95 %"):
+        report = judged(ratings, scores, segment_measure="acc-eq-calibrated")
+    (sentence, *_) = (row.verdict for row in report.verdicts)
+    assert sentence.startswith("On single outputs, acc*_eq does not tell metrics apart")
+    assert sentence.endswith("; use --segment-measure kendall-item.")
+    assert report.best("segment") is None
+    shown = render_ratings_page(report) if style == "html" else render_ratings(report, style)
+    assert "agrees best with people on single outputs" not in shown
+    assert "does not tell metrics apart" in shown
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_set_that_tells_no_metrics_apart_is_left_out_of_many() -> None:
+    ratings, scores, _, _ = world(metrics=2)
+    whole = judged(ratings, scores)
+    constant = SegmentScores(scores.metric, scores.system, scores.segment, [7.0] * len(scores.score))
+    nothing = judged(ratings, constant)
+    assert nothing.best("segment") is None
+    assert "no other measure of single outputs is defined" in nothing.verdicts[0].verdict
+    both = judge_sets({"whole": whole, "nothing": nothing})
+    assert {row.set for row in both.values if row.level == "segment"} == {"whole"}
+    assert "nothing, segment level is left out: no measure tells the metrics apart" in both.notes
 
 
 def test_a_constant_metric_is_undefined_with_its_reason() -> None:

@@ -30,7 +30,7 @@ from trubleu.stats import metric_tests
 from trubleu.stats.bootstrap import ends_of, normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.meta_evaluation import system_means
-from trubleu.stats.paired import corrected, holm_limit
+from trubleu.stats.paired import corrected, holm_limit, smallest_p
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -55,6 +55,10 @@ RATINGS: Final = "ratings"
 """What intervals draw that take errors of the references' ratings into account."""
 
 RESAMPLES: Final = ("segments", "systems", "both", RATINGS)
+
+NEXT_MEASURES: Final = ("kendall-item", "kendall-pooled")
+NEXT_OF_RANKINGS: Final = ("tau-wmt14",)
+"""Measures of single outputs, for ratings and for ranked pairs, where acc*_eq does not tell metrics apart."""
 
 MOSTLY_TIED: Final = 0.95
 """The share of tied pairs above which a calibration is not worth much."""
@@ -180,6 +184,8 @@ def judge_ratings(
     names = [each.name for each in scored]
     evaluations = judged.evaluations(scored, seed)
     chosen = _headlines(evaluations, found, official, segment_measure, system_measure, notes)
+    calibrated = chosen.get("segment") == metric_tests.CALIBRATED
+    blind = _blind(evaluations["segment"], names, notes) if calibrated else None
     tests = _tests(chosen, found, official, test, resample)
     setting = results.RatingsSetting(
         name=name or (opinions.source if opinions is not None else "official scores"),
@@ -218,10 +224,8 @@ def judge_ratings(
         tested = [] if tests[level] == "williams" else [row.p for row in own if row.p is not None]
         if limit := holm_limit(tested, setting.trials, "trials"):
             notes.add(limit)
-        verdicts.append(results.VerdictRow(level=level, verdict=compared.verdict(own)))
+        verdicts.append(compared.verdict(own, blind if level == "segment" else None))
     _note_undefined(measures, notes)
-    if chosen.get("segment") == metric_tests.CALIBRATED:
-        _note_tied(evaluations["segment"], names, notes)
     _note_little_data(found, official if tests.get("system") == CORPUS_TEST else None, len(names), confidence, notes)
     return results.RatingsReport(
         verdicts=tuple(verdicts),
@@ -322,7 +326,7 @@ def _headlines(
             raise UsageError(f"{segment} compares outputs of one item, and no item has two; use pearson-pooled")
         if segment is not None and segment not in of_pairs and opinions.people is None:
             raise UsageError(f"ranked pairs have no scores to correlate with; use one of {', '.join(of_pairs)}")
-        chosen["segment"] = segment or (metric_tests.CALIBRATED if len(pairs) else "pearson-pooled")
+        chosen["segment"] = segment or (_of_pairs(evaluations["segment"], notes) if len(pairs) else "pearson-pooled")
         if not len(pairs):
             notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
         elif not (pairs.people == 0).any():
@@ -486,8 +490,16 @@ class _Compared:
             self.rows[name] = replace(self.rows[name], cluster=cluster, not_worse=not worse[best, place])
         return sorted(differences, key=lambda row: (-order[row.metric_x], -order[row.metric_y]))
 
-    def verdict(self, differences: Sequence[results.MetricDifferenceRow]) -> str:
-        """Say which metric agrees best, whether that is significant, and how much data would settle it."""
+    def verdict(self, differences: Sequence[results.MetricDifferenceRow], blind: str | None) -> results.VerdictRow:
+        """Say which metric agrees best, whether that is significant, and how much data would settle it.
+
+        ``blind`` says why the measure does not tell the metrics apart, if that is so.
+        """
+        best, sentence = self._best(differences) if blind is None else (None, blind)
+        return results.VerdictRow(level=self.level, verdict=sentence, best=best)
+
+    def _best(self, differences: Sequence[results.MetricDifferenceRow]) -> tuple[str | None, str]:
+        """Return the best metric and the sentence about it."""
         defined = [row for row in self.rows.values() if row.value is not None]
         what = "single outputs" if self.level == "segment" else "systems"
         title = results.measure_title(self.level, self.headline)
@@ -495,7 +507,7 @@ class _Compared:
         few = items == 1 or self.of_corpora
         if not defined:
             reasons = some(dict.fromkeys(row.reason for row in self.rows.values() if row.reason is not None))
-            return f"On {what}, {title} is undefined for every metric: {reasons}."
+            return None, f"On {what}, {title} is undefined for every metric: {reasons}."
         best = max(defined, key=lambda row: row.value or 0.0)
         rivals = [
             Rival(other, row.difference, row.p_holm, None if few else row.items_needed or math.inf)
@@ -505,7 +517,7 @@ class _Compared:
         ]
         shown = brief_interval(best.value or 0.0, best.low, best.high)
         head = f"{best.metric} agrees best with people on {what}: {title} {shown}"
-        return verdict(head, rivals, 1.0 - self.setting.confidence, items, "rated items")
+        return best.metric, verdict(head, rivals, 1.0 - self.setting.confidence, items, "rated items")
 
 
 def _note_undefined(rows: Sequence[results.MeasureRow], notes: Notes) -> None:
@@ -519,16 +531,55 @@ def _note_undefined(rows: Sequence[results.MeasureRow], notes: Notes) -> None:
         notes.add(f"{metric}: {some(undefined, 3)} {verb} undefined, as {reason}")
 
 
-def _note_tied(evaluation: metric_tests.MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
-    """Say it if calibration ties nearly all outputs: acc*_eq is then little more than how often people tie."""
+def _tied(evaluation: metric_tests.MetaEvaluation) -> NDArray[np.bool_]:
+    """Return for each metric whether calibration ties nearly all of its pairs."""
     shares = (np.abs(evaluation.pairs.scores) <= evaluation.epsilon[:, None]).mean(axis=1)
-    tied = [name for name, share in zip(names, shares.tolist(), strict=True) if share > MOSTLY_TIED]
-    if tied:
-        notes.warn(
-            f"calibration ties more than {100 * MOSTLY_TIED:.0f} % of all pairs for {some(tied)}, so acc*_eq is little "
-            "more than the share of pairs that people tie; use another measure, such as --segment-measure "
-            f"{'tau-wmt14' if evaluation.people is None else 'kendall-item'}"
+    return np.asarray(shares > MOSTLY_TIED)
+
+
+def _best_is_tied(evaluation: metric_tests.MetaEvaluation) -> bool:
+    """Return whether no metric is better by acc*_eq than one whose pairs are nearly all tied."""
+    values = evaluation.values("segment", metric_tests.CALIBRATED).value
+    best = np.nan_to_num(values, nan=-1.0)
+    return bool(_tied(evaluation)[best >= best.max() - metric_tests.SAME].any())
+
+
+def _of_pairs(evaluation: metric_tests.MetaEvaluation, notes: Notes) -> str:
+    """Return the measure of single outputs: acc*_eq, or the next one that tells metrics apart where acc*_eq does not.
+
+    Where calibration ties nearly all pairs of the best metric, acc*_eq is little more than how often people tie.
+    """
+    if not _best_is_tied(evaluation):
+        return metric_tests.CALIBRATED
+    for measure in NEXT_OF_RANKINGS if evaluation.people is None else NEXT_MEASURES:
+        if np.isfinite(evaluation.values("segment", measure).value).any():
+            notes.warn(
+                f"calibration ties more than {100 * MOSTLY_TIED:.0f} % of all pairs for the best metric, so acc*_eq is "
+                "little more than the share of pairs that people tie; single outputs are judged by "
+                f"{results.measure_title('segment', measure)}"
+            )
+            return measure
+    return metric_tests.CALIBRATED
+
+
+def _blind(evaluation: metric_tests.MetaEvaluation, names: Sequence[str], notes: Notes) -> str | None:
+    """Return the verdict if acc*_eq does not tell metrics apart, otherwise None; note metrics that it cannot rank."""
+    tied = [name for name, each in zip(names, _tied(evaluation).tolist(), strict=True) if each]
+    share = f"{100 * MOSTLY_TIED:.0f} % of all pairs"
+    if not tied:
+        return None
+    if not _best_is_tied(evaluation):
+        notes.add(
+            f"calibration ties more than {share} for {some(tied)}, so acc*_eq is little more than the share of pairs "
+            "that people tie there"
         )
+        return None
+    others = NEXT_OF_RANKINGS if evaluation.people is None else NEXT_MEASURES
+    able = [each for each in others if np.isfinite(evaluation.values("segment", each).value).any()]
+    more = f"; use --segment-measure {able[0]}" if able else ", and no other measure of single outputs is defined"
+    sentence = f"acc*_eq does not tell metrics apart: calibration ties more than {share} for {some(tied)}{more}"
+    notes.warn(sentence)
+    return f"On single outputs, {sentence}."
 
 
 def _note_little_data(
@@ -538,8 +589,7 @@ def _note_little_data(
     items = len(opinions.items)
 
     def tell(say: Callable[[str], None], count: int, what: str, remedy: str) -> None:
-        # The least p-value of all swaps, after Holm's correction.
-        if count and metrics > 1 and 2.0 ** (1 - min(count, 60)) * math.comb(metrics, 2) >= 1.0 - confidence:
+        if count and metrics > 1 and smallest_p(count, math.comb(metrics, 2)) >= 1.0 - confidence:
             among = counted(metrics, "metric")
             say(f"{counted(count, what)} cannot make a difference between {among} significant; {remedy}")
 

@@ -193,10 +193,11 @@ class RatingsSetting(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictRow(Row):
-    """A sentence of the verdict."""
+    """A sentence of the verdict, and the best metric; None if no measure tells the metrics apart."""
 
     level: Level
     verdict: str
+    best: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +257,10 @@ class RatingsReport(RowsReport):
         """Return the rows by which metrics are compared, the best first; what is undefined comes last."""
         rows = [row for row in self.measures if row.level == level and row.headline]
         return tuple(sorted(rows, key=lambda row: -2.0 if row.value is None else row.value, reverse=True))
+
+    def best(self, level: Level) -> str | None:
+        """Return the metric that agrees best with people, None if no measure tells the metrics apart."""
+        return next((row.best for row in self.verdicts if row.level == level), None)
 
     def measure(self, level: Level, measure: str, metric: str) -> MeasureRow:
         """Return one row."""
@@ -413,6 +418,7 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
         raise DataError("there are no sets to put side by side; give at least one")
     metrics = next(iter(reports.values())).metrics()
     values: list[SetValueRow] = []
+    blind: list[str] = []
     for name, report in reports.items():
         own = {*report.metrics()}
         if own != set(metrics):
@@ -424,6 +430,9 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
             rows = report.headline(level)
             top = rows[0].value if rows else None
             if top is None:
+                continue
+            if report.best(level) is None:
+                blind.append(f"{name}, {level} level")
                 continue
             for row in rows:
                 about = {name: getattr(row, name) for name in ("level", "measure", "metric", "value", "low", "high")}
@@ -440,6 +449,7 @@ def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
         averages=tuple(_averages(reports, values)),
         notes=(
             *_notes(reports, values),
+            *(f"{where} is left out: no measure tells the metrics apart" for where in blind),
             *(f"{metric} has no value on any set, so it is left out" for metric in metrics if metric not in defined),
         ),
         reports=reports,
