@@ -91,6 +91,7 @@ MARKDOWN = r"""| system | bleu-4 | ter ↓ |
 """
 
 LATEX = r"""
+\noindent\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%
 \begin{tabular}{lrr}
 \toprule
 system & bleu-4 & ter $\downarrow$ \\
@@ -98,8 +99,9 @@ system & bleu-4 & ter $\downarrow$ \\
 base\_1 (baseline) & 36.28 {\footnotesize [35.10, 37.50]} & 50.00 {\footnotesize [49.00, 51.25]} \\
 =new\textbar{}er & 9.10 {\footnotesize [8.00, 10.00]}$^{***}$ & 49.50 {\footnotesize [48.00, 50.00]} \\
 \bottomrule
-\end{tabular}
+\end{tabular}}
 
+\noindent\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%
 \begin{tabular}{lllrrrrr}
 \toprule
 metric & a & b & a $-$ b & interval & effect & p & p (Holm) \\
@@ -107,7 +109,7 @@ metric & a & b & a $-$ b & interval & effect & p & p (Holm) \\
 bleu-4 & =new\textbar{}er & base\_1 & $-27.17$ & {\footnotesize [$-29.00$, $-25.00$]} & $-2.50$ & 0.0010 & 0.0010$^{***}$ \\
 ter & =new\textbar{}er & base\_1 & $-0.50$ & {\footnotesize [$-2.00$, $+1.00$]} & -- & 0.2500 & 0.2500 \\
 \bottomrule
-\end{tabular}
+\end{tabular}}
 
 \begin{tabular}{llrr}
 \toprule
@@ -145,7 +147,7 @@ def test_markdown() -> None:
 
 
 def test_latex() -> None:
-    comments = "\n".join([r"% needs \usepackage{booktabs}", *(f"% {note}" for note in NOTES.splitlines())])
+    comments = "\n".join([r"% needs \usepackage{booktabs,graphicx}", *(f"% {note}" for note in NOTES.splitlines())])
     assert render_scores(REPORT, "latex") == comments + LATEX
 
 

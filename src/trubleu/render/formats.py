@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from itertools import islice, repeat
+import unicodedata
+from itertools import groupby, islice, repeat
 from typing import TYPE_CHECKING, Final
 
 from trubleu.render.tables import MISSING, ROOM, Shown, Table, joined, one_line, parts_of, truncated, width
@@ -142,26 +143,50 @@ def escape_markdown(text: str) -> str:
     return "<br>".join(shown_as_it_is(line).replace("|", "\\|") for line in lines)
 
 
-LATEX_PACKAGES: Final = r"% needs \usepackage{booktabs}"
-
 _LATEX_COMMANDS: Final = {
     "\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum", "<": "textless", ">": "textgreater",
-    "|": "textbar", "–": "textendash", "…": "ldots",
+    "|": "textbar", "–": "textendash", "—": "textemdash", "…": "ldots", "ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe",
+    "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i", "§": "S", "¶": "P", "©": "textcopyright",
+    "®": "textregistered", "™": "texttrademark", "£": "pounds", "†": "dag", "‡": "ddag", "•": "textbullet",
+    "¡": "textexclamdown", "¿": "textquestiondown", "‘": "textquoteleft", "’": "textquoteright",
+    "“": "textquotedblleft", "”": "textquotedblright",
+}  # fmt: skip
+_LATEX_MATHS: Final = {
+    "−": "-", "↓": r"\downarrow", "↑": r"\uparrow", "→": r"\rightarrow", "←": r"\leftarrow", "×": r"\times",
+    "·": r"\cdot", "±": r"\pm", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx", "∞": r"\infty",
+    "°": r"^\circ", "√": r"\surd", "²": "^2", "³": "^3", "α": r"\alpha", "β": r"\beta", "γ": r"\gamma",
+    "δ": r"\delta", "ε": r"\varepsilon", "ζ": r"\zeta", "η": r"\eta", "θ": r"\theta", "ι": r"\iota", "κ": r"\kappa",
+    "λ": r"\lambda", "μ": r"\mu", "µ": r"\mu", "ν": r"\nu", "ξ": r"\xi", "ο": "o", "π": r"\pi", "ρ": r"\rho",
+    "σ": r"\sigma", "ς": r"\varsigma", "τ": r"\tau", "υ": r"\upsilon", "φ": r"\varphi", "χ": r"\chi", "ψ": r"\psi",
+    "ω": r"\omega", "Γ": r"\Gamma", "Δ": r"\Delta", "Θ": r"\Theta", "Λ": r"\Lambda", "Ξ": r"\Xi", "Π": r"\Pi",
+    "Σ": r"\Sigma", "Υ": r"\Upsilon", "Φ": r"\Phi", "Ψ": r"\Psi", "Ω": r"\Omega",
 }  # fmt: skip
 _LATEX_TRANSLATION: Final = str.maketrans(
     {character: f"\\{command}{{}}" for character, command in _LATEX_COMMANDS.items()}
+    | {character: f"${command}$" for character, command in _LATEX_MATHS.items()}
     # At the start of a row, brackets and stars would be arguments of the preceding line end; two quotes would be one.
     | {character: f"{{{character}}}" for character in "[]*`'"}
     | {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"−": "$-$", "↓": r"$\downarrow$", "Δ": r"$\Delta$"}
+    | {"\xa0": "~", "\u202f": "~"}
 )
+# Combining characters, and the commands that set them on a letter in any font encoding.
+_LATEX_ACCENTS: Final = {
+    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
+    "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c", "\u0331": "b",
+}  # fmt: skip
+_UNICODE: Final = r"\ifdefined\Umathcode"  # true in XeLaTeX and LuaLaTeX
+_OTHER_SCRIPT: Final = re.compile(r"[^\x00-\x7f]+")
 _LATEX_NUMBER: Final = re.compile(r"[+-][\d,]+(?:\.\d+)?")
+
+_LATEX_WIDTH: Final = 60
+"""Width of a table, in characters, above which it is scaled down to the text if it does not fit."""
 
 
 def render_latex(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
     """Render tabulars; notes become comments above them."""
-    head = "\n".join([LATEX_PACKAGES, *map(_latex_comment, notes)])
     first, *others = (_latex_table(table, digits) for table in tables)
+    packages = "booktabs,graphicx" if any(_RESIZED in each for each in (first, *others)) else "booktabs"
+    head = "\n".join([f"% needs \\usepackage{{{packages}}}", *map(_latex_comment, notes)])
     return joined([f"{head}\n{first}", *others])
 
 
@@ -169,16 +194,25 @@ def _latex_comment(note: str) -> str:
     return f"% {one_line(note)}"
 
 
+_RESIZED: Final = r"\noindent\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+
+
 def _latex_table(table: Table, digits: int) -> str:
+    rows = [*table.shown_rows(digits)]
     lines = [
         f"\\begin{{tabular}}{{{''.join('l' if column.kind == 'text' else 'r' for column in table.columns)}}}",
         r"\toprule",
         _latex_line([escape_latex(column.heading) for column in table.columns]),
         r"\midrule",
-        *(_latex_line([*map(_latex_cell, row)]) for row in table.shown_rows(digits)),
+        *(_latex_line([*map(_latex_cell, row)]) for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
+    cells = zip(*([*map(plain, row)] for row in rows), strict=True) if rows else repeat((), len(table.columns))
+    widths = (max(map(width, [column.heading, *own])) for column, own in zip(table.columns, cells, strict=True))
+    # Code points of other scripts are wider than their characters.
+    if sum(widths) + 2 * len(table.columns) > _LATEX_WIDTH or _UNICODE in "".join(lines):
+        lines = [_RESIZED, *lines[:-1], f"{lines[-1]}}}"]
     if table.title:
         caption = f"\\caption{{{escape_latex(table.title)}}}"
         lines = [r"\begin{table}", r"\centering", caption, *lines, r"\end{table}"]
@@ -208,9 +242,42 @@ def escape_latex(text: str) -> str:
     --------
     >>> print(escape_latex("50% of sys_A & {B}\\"))
     50\% of sys\_A \& \{B\}\textbackslash{}
+
+    Letters with accents and Greek letters become commands. Characters of other scripts are kept for XeLaTeX and
+    LuaLaTeX; pdfLaTeX shows their code points.
+
+    >>> print(escape_latex("Kendall τ, naïve"), escape_latex("日本"))
+    Kendall $\tau$, na\"{\i}ve \ifdefined\Umathcode 日本\else U+65E5 U+672C\fi{}
     """
-    # Two hyphens would become a dash.
-    return re.sub("-(?=-)", "-{}", one_line(text).translate(_LATEX_TRANSLATION))
+    shown = one_line(text).translate(_LATEX_TRANSLATION)
+    if not shown.isascii():
+        shown = _OTHER_SCRIPT.sub(lambda found: _latex_letters(found[0]), unicodedata.normalize("NFC", shown))
+    return re.sub("-(?=-)", "-{}", shown)  # two hyphens would become a dash
+
+
+def _latex_letters(text: str) -> str:
+    """Return letters with accents as commands, and runs of others for engines that know Unicode."""
+    shown = []
+    for known, characters in groupby(text, key=lambda character: _with_accents(character) is not None):
+        if known:
+            shown += [_with_accents(character) or "" for character in characters]
+        else:
+            run = "".join(characters)
+            codes = " ".join(f"U+{ord(character):04X}" for character in run)
+            shown.append(f"{_UNICODE} {run}\\else {codes}\\fi{{}}")
+    return "".join(shown)
+
+
+def _with_accents(character: str) -> str | None:
+    """Return a Latin letter with accents as LaTeX commands, None for any other character."""
+    letter, *accents = [*unicodedata.normalize("NFD", character)]
+    if not (letter.isascii() and letter.isalpha() and accents and all(each in _LATEX_ACCENTS for each in accents)):
+        return None
+    below = accents[0] in "\u0323\u0327\u0331"
+    shown = f"\\{letter}" if letter in "ij" and not below else letter
+    for accent in accents:
+        shown = f"\\{_LATEX_ACCENTS[accent]}{{{shown}}}"
+    return shown
 
 
 def render_html(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:

@@ -388,7 +388,7 @@ def with_verdict(sentences: Sequence[str], format: str) -> str:
     '% A is best.\\n% B follows.\\n'
     """
     if format == "latex" or not sentences:
-        return "".join(f"% {sentence}\n" for sentence in sentences)
+        return "".join(f"% {one_line(sentence)}\n" for sentence in sentences)
     if format == "html":
         return "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)
     return ("\n\n" if format == "markdown" else "\n").join(sentences) + "\n\n"
