@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.checks import Checks
-from trubleu.checks.numbers import figures
+from trubleu.checks.figures import figures
 
 
 def contents(text: str) -> list[str]:

@@ -6,14 +6,21 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.checks.findings import KINDS, LEVELS, Finding, Level
 from trubleu.checks.item import Item
+from trubleu.checks.language import find_language
+from trubleu.checks.lengths import find_length
 from trubleu.checks.links import find_code, find_links
 from trubleu.checks.marks import Mark
+from trubleu.checks.markup import find_markup
+from trubleu.checks.nearness import find_nearness
+from trubleu.checks.negation import find_negation
 from trubleu.checks.numbers import find_missing_numbers, find_numbers
 from trubleu.checks.rules import compiled, find_rules
+from trubleu.checks.support import find_support
+from trubleu.checks.vectors import TextVectors
 from trubleu.errors import UsageError, nearest
 from trubleu.files.paths import name_of, read_whole
 
@@ -21,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trubleu.files.paths import PathLike
+
+FEW_WORDS: Final = 20
+"""Lengths that differ by fewer words are alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,10 +159,12 @@ class Checks:
         >>> [[found.kind for found in findings] for findings in Checks().find_all(items)]
         [['number', 'missing number'], []]
         """
+        items = list(items)
         expressions = compiled(self.regex)
+        vectors = TextVectors(text for item in items for text in (item.output, *item.known, *item.bad))
         result = []
         for item in items:
-            marks = self._marks(item)
+            marks = self._marks(item, vectors)
             marks += find_rules(
                 item.output,
                 [*self.contains, *item.contains],
@@ -162,12 +174,23 @@ class Checks:
             result.append(self._findings(marks, baseline=bool(item.old)))
         return result
 
-    def _marks(self, item: Item) -> list[Mark]:
+    def _marks(self, item: Item, vectors: TextVectors) -> list[Mark]:
         if item.output.strip() in {text.strip() for text in item.good}:
             return []
         if not item.output.strip():
             return [Mark("empty", "", "the output is empty")] if item.good else []
-        return [*find_numbers(item), *find_missing_numbers(item), *find_links(item), *find_code(item)]
+        return [
+            *find_numbers(item, vectors),
+            *find_missing_numbers(item),
+            *find_links(item),
+            *find_code(item),
+            *find_negation(item, vectors),
+            *find_support(item, vectors),
+            *find_nearness(item),
+            *find_length(item, vectors, self.longer, self.shorter, FEW_WORDS),
+            *find_language(item),
+            *find_markup(item),
+        ]
 
     def _findings(self, marks: Iterable[Mark], *, baseline: bool) -> list[Finding]:
         order = list(KINDS)
