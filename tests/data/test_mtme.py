@@ -99,7 +99,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         read_published("mtme", folder, language_pair="en-fr")
     with pytest.raises(UsageError, match="has no references 'refC' of en-de; did you mean ref"):
         read_published("mtme", folder, reference="refC")
-    with pytest.raises(UsageError, match="language pair: only mtme can be read with it, not usr"):
+    with pytest.raises(UsageError, match="language pair: only mtme, esa, wmt-da can be read with it, not usr"):
         read_published("usr", folder, language_pair="en-de")
     for path in (folder / "human-scores").iterdir():
         path.unlink()

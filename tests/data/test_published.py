@@ -162,7 +162,9 @@ def test_mqm_that_is_broken(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"x\.tsv:2: the severity 'Terrible' is not known; expected Critical, Major"):
         read_published("mqm", path)
     path.write_text("\t".join(MQM_HEADER) + "\n" + "A\td\t1\t1\tr\ts\tt\tStyle\tMinor\n")
-    with pytest.raises(DataError, match=r"x\.tsv has no human translation among its systems, .*; they are A; give references"):
+    with pytest.raises(
+        DataError, match=r"x\.tsv has no human translation among its systems, .*; they are A; give references"
+    ):
         read_published("mqm", path)
 
 

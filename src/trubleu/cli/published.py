@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-KINDS: Final = ("dstc7", "mtme", "mqm", "wmt-da", "wmt-rr", "summeval", "usr", "tasks")
+KINDS: Final = ("dstc7", "mtme", "mqm", "esa", "wmt-da", "wmt-rr", "summeval", "usr", "tasks")
 """Kinds of `trubleu.data.published`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 
@@ -22,7 +22,7 @@ def add_parser(commands: add.Commands) -> None:
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     parser.add_argument("source", metavar="SOURCE", help="the folder with the raw files, or one file")
     add.option(parser, "--out", "FOLDER", "the new folder", required=True)
-    add.option(parser, "--language-pair", "NAME", "for mtme: the only language pair to convert, such as en-de")
+    add.option(parser, "--language-pair", "NAME", "for mtme, esa and wmt-da: the only language pair, such as en-de")
     about = (
         "the references to score against; for mtme their name, such as refB (default: those that most metrics used), "
         "for mqm a file of them, line N for segment N (default: human translations among the systems)"

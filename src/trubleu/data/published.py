@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.data.esa import read_esa
 from trubleu.data.mqm import read_mqm
 from trubleu.data.mtme import read_mtme
 from trubleu.data.outputs import match_systems
@@ -77,11 +78,11 @@ def read_published(
     Parameters
     ----------
     kind
-        ``dstc7``, ``mtme``, ``mqm``, ``wmt-da``, ``wmt-rr``, ``summeval``, ``usr`` or ``tasks``.
+        ``dstc7``, ``mtme``, ``mqm``, ``esa``, ``wmt-da``, ``wmt-rr``, ``summeval``, ``usr`` or ``tasks``.
     source
         The folder with the raw files, or one file. Text files may be compressed with gzip or zstd.
     language_pair
-        For ``mtme``, the only language pair to read, such as ``en-de``.
+        For ``mtme``, ``esa`` and ``wmt-da``, the only language pair to read, such as ``en-de``.
     reference
         The references to score against: for ``mtme`` their name (None for those that most metrics used), for ``mqm`` a
         file of them, line N for segment N (None for human translations among the systems).
@@ -105,7 +106,7 @@ def read_published(
     given = {name: value for name, value in given.items() if value is not None}
     for name in given:
         if name not in about.options:
-            fitting_kinds = " and ".join(each for each in PUBLISHED if name in PUBLISHED[each].options)
+            fitting_kinds = ", ".join(each for each in PUBLISHED if name in PUBLISHED[each].options)
             raise UsageError(f"{name.replace('_', ' ')}: only {fitting_kinds} can be read with it, not {kind}")
     if not exists(path):
         raise DataError(f"there is no {path}; import {kind} takes {about.files}")
@@ -154,12 +155,17 @@ def _dstc7(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]
 _KINDS: Final = ("reference", "mt-system", "source", "human")
 
 
-def _wmt_da(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
+def _wmt_da(source: Path, *, language_pair: str | None = None) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
+    if not source.is_dir() and ".csv" in source.name:
+        yield from read_esa(source, language_pair=language_pair, aspect="da")
+        return
     for path in files_of(source, "*.human.*"):
         match = re.fullmatch(r"(.+)\.human\.([a-z]+-[a-z]+)(\.gz|\.zst)?", path.name)
         if match is None:
             raise DataError(f"{path}: the name must end in .human and a language pair, such as .human.de-en")
         start, pair, _ = match.groups()
+        if language_pair not in (None, pair):
+            continue
         files = [file_within(path.parent, f"{start}.{kind}.{pair}", "wmt-da") for kind in _KINDS]
         texts = [read_text_lines(file) for file in files[:-1]]
         scores = read_assessments(path)
@@ -326,6 +332,7 @@ _READERS: Final = {
     "dstc7": _dstc7,
     "mtme": read_mtme,
     "mqm": read_mqm,
+    "esa": read_esa,
     "wmt-da": _wmt_da,
     "wmt-rr": _wmt_rr,
     "summeval": _summeval,

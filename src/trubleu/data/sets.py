@@ -223,7 +223,7 @@ def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) ->
         write_references(folder / REFERENCES, each.segments, weighted=False, labels=each.labels)
     for system, texts in each.outputs.items():
         with atomic_writer(folder / OUTPUTS / f"{system}.jsonl") as file:
-            there = (segment.id for segment in each.segments if segment.id in texts)
+            there = [segment.id for segment in each.segments if segment.id in texts] or [*texts]
             file.writelines(json_line({"id": item, "text": texts[item]}) + "\n" for item in there)
     if each.rankings is not None:
         each.rankings.write(folder / RATINGS)
