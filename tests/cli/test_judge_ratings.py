@@ -68,7 +68,7 @@ def test_a_set_is_judged_and_the_verdict_comes_first(run: Run) -> None:
     assert "agrees best with people on single outputs: acc*_eq ." in lines[0]
     assert "agrees best with people on systems: soft pairwise accuracy" in lines[1]
     assert "Segment level: acc*_eq" in out
-    assert "good: 5 systems, 12 items, 60 outputs, 60 ratings (overall) by 1 rater" in out
+    assert "good: 5 systems, 12 items, 60 outputs, 60 ratings (overall), means of raters" in out
     assert "Kendall τ-c by item" in out
 
 

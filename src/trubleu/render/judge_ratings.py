@@ -122,7 +122,8 @@ def described(report: RatingsReport) -> str:
         return f"{head}, official scores"
     what = "ranked pair" if setting.kind == "rankings" else "rating"
     aspects = f" ({setting.aspects})" if setting.aspects else ""
-    ratings = f"{counted(setting.ratings, what)}{aspects} by {counted(setting.raters, 'rater')}"
+    by = f" by {counted(setting.raters, 'rater')}" if setting.raters else ", means of raters"
+    ratings = f"{counted(setting.ratings, what)}{aspects}{by}"
     official = "" if setting.official is None else f"; official scores of {counted(setting.official, 'system')}"
     return f"{head}, {counted(setting.outputs, 'output')}, {ratings}{official}"
 

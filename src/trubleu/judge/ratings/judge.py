@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.data import Rankings, Ratings
+from trubleu.data.ratings import MEAN
 from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.judge.ratings import results
 from trubleu.judge.ratings.opinions import (
@@ -194,7 +195,7 @@ def judge_ratings(
         items=len(found.items if opinions is not None else known.items),
         outputs=int(found.rated.sum()),
         ratings=found.count,
-        raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges) if opinions else 0,
+        raters=_raters(opinions),
         official=None if official is None else len(official.systems),
         aspects=", ".join(_aspect_names(opinions)) or None,
         segment_measure=chosen.get("segment"),
@@ -600,6 +601,13 @@ def _note_little_data(
         notes.add(f"all outputs are of one system, {opinions.systems[0]}; measures by item and of systems need several")
     if swapped is not None:
         tell(notes.add, len(swapped.systems), "system", "use --test williams")
+
+
+def _raters(opinions: Ratings | Rankings | None) -> int:
+    """Return how many people rated, 0 if that is not known, as for means."""
+    if isinstance(opinions, Ratings):
+        return len({*opinions.rater} - {MEAN})
+    return len(opinions.judges) if opinions else 0
 
 
 def _aspect_names(opinions: Ratings | Rankings | None) -> list[str]:
