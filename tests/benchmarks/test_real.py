@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.real import gaming, sets
+import trubleu
+from benchmarks.real import gaming, known_bad, sets
 
 if TYPE_CHECKING:
     import pytest
@@ -45,3 +47,23 @@ def test_the_figure_of_sets_has_their_numbers(tmp_path: Path, monkeypatch: pytes
     assert sorted(drawn) == sorted(f"{float(row['value']):.3f}"[1:] for row in rows)
     monkeypatch.setattr("sys.argv", ["sets"])
     assert sets.main() == 2
+
+
+def test_a_known_bad_answer_helps_to_prefer_the_right_one(tmp_path: Path) -> None:
+    row = {
+        "id": "q",
+        "reference": "Send the jacket back within 30 days.",
+        "good": "You have 30 days to return the jacket.",
+        "bad": {"number": "You have 60 days to return the jacket.", "refusal": "I cannot help."},
+        "bad_copy": {"number": "Send the jacket back within 60 days."},
+    }
+    (tmp_path / "planted.jsonl").write_text(json.dumps(row) + "\n")
+    found = list(known_bad.pairs(tmp_path))
+    assert [(pair.kind, pair.known) for pair in found] == [
+        ("reworded", "Send the jacket back within 60 days."),
+        ("refusal", None),
+        ("a copy", "Send the jacket back within 60 days."),
+    ]
+    rows = {row.kind: row for row in known_bad.measure(found, trubleu.metric("trubleu"))}
+    assert rows["a copy"] == ("a copy", 1, 0, 1)
+    assert rows["refusal"] == ("refusal", 1, 1, None)

@@ -15,9 +15,10 @@ from trubleu.explain import compare_systems, explain
 from trubleu.render import comparison as rendering
 from trubleu.render import render_comparison_page
 from trubleu.render.charts import histogram_chart
-from trubleu.render.comparison import marked_pair, render_comparison, segments_json, spans, verdict
+from trubleu.render.comparison import render_comparison, segments_json, spans, verdict
 from trubleu.render.explanations import conclusion
 from trubleu.scoring import Sampling
+from trubleu.text.differences import marked_pair
 
 if TYPE_CHECKING:
     from trubleu.explain import SystemComparison

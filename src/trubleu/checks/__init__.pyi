@@ -1,6 +1,16 @@
+from trubleu.checks.assertions import assert_answer as assert_answer
+from trubleu.checks.assertions import assert_not_worse as assert_not_worse
+from trubleu.checks.cases import Case as Case
+from trubleu.checks.cases import Cases as Cases
+from trubleu.checks.cases import join_cases as join_cases
+from trubleu.checks.check import CheckedCase as CheckedCase
+from trubleu.checks.check import CheckReport as CheckReport
+from trubleu.checks.check import check_answers as check_answers
 from trubleu.checks.checks import Checks as Checks
 from trubleu.checks.findings import KINDS as KINDS
 from trubleu.checks.findings import Finding as Finding
 from trubleu.checks.findings import common_kinds as common_kinds
 from trubleu.checks.findings import new_findings as new_findings
 from trubleu.checks.item import Item as Item
+from trubleu.checks.verdict import Conditions as Conditions
+from trubleu.checks.verdict import MetricVerdict as MetricVerdict

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 COMMANDS: Final = (
-    "score", "refs", "published", "compare", "explain", "judge", "vectors", "triples", "mine", "rate", "simulate",
-    "demo", "completion",
+    "score", "refs", "published", "compare", "explain", "check", "judge", "vectors", "triples", "mine", "rate",
+    "simulate", "demo", "completion",
 )  # fmt: skip
 """Modules of the commands, in the order of ``--help``."""
 
@@ -197,13 +197,13 @@ def _fitted(options: argparse.Namespace) -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
+    """Run a command and return its exit code: 0, its own, 2 for bad input, 130 after Ctrl-C."""
     try:
         options = parse(arguments)
         from trubleu.progress import told_once
 
         with told_once(quiet=getattr(options, "quiet", False)), _fitted(options):
-            options.run(options)
+            code: int | None = options.run(options)
         sys.stdout.flush()
     except TrubleuError as error:
         sys.stderr.write(f"trubleu: {error}\n")
@@ -229,4 +229,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         sys.stderr.write(f"trubleu: {what}\n")
         return EXIT_BAD_INPUT
-    return 0
+    return code or 0

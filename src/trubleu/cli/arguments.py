@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Commands = argparse._SubParsersAction[Any]  # noqa: SLF001 - argparse has no public name for it
-    Run = Callable[[argparse.Namespace], None]
+    Run = Callable[[argparse.Namespace], int | None]
     Options = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001
 
 PAGE_FORMATS: Final = (*FORMATS, "html")

@@ -107,9 +107,14 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
 
 def write_output(options: argparse.Namespace, text: str) -> None:
     """Write to the path of ``--out``, atomically."""
+    write_to(options.out, text)
+
+
+def write_to(path: str, text: str) -> None:
+    """Write a text, atomically."""
     # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
     encodable = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    with atomic_writer(options.out) as file:
+    with atomic_writer(path) as file:
         file.write(encodable)
 
 

@@ -17,6 +17,7 @@ REFERENCE_TITLES: Final = _titles("references")
 OUTPUT_TITLES: Final = _titles("outputs")
 RATING_TITLES: Final = _titles("ratings")
 TRIPLE_TITLES: Final = _titles("triples")
+ANSWER_TITLES: Final = _titles("answers")
 
 RATER_TITLES: Final = {"ratings": r"(r|rater|ratings?|annotator|judge|worker|score)\d+"}
 """The pattern of columns with the ratings of one rater each."""

@@ -308,3 +308,37 @@ def write_private(path: Path, text: str) -> None:
             made.replace(path)
     finally:
         made.unlink(missing_ok=True)
+
+
+def append_text(path: PathLike, text: str) -> None:
+    """Append lines to a text file; processes that do so at once wait for each other, and all lines are kept.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written; it is then as it was.
+    """
+    if is_remote(path) or is_standard(path):
+        raise UsageError(f"lines cannot be appended to {os.fspath(path)}; give a local file")
+    check_writable(path)
+    try:
+        with open(path, "ab+", buffering=0) as stream:  # noqa: PTH123 - a path of any kind
+            if fcntl:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            end = stream.seek(0, os.SEEK_END)
+            stream.seek(max(end - 1, 0))
+            unfinished = end > 0 and stream.read(1) != b"\n"
+            content = f"{chr(10) * unfinished}{text.removesuffix(chr(10))}\n".encode("utf-8", "backslashreplace")
+            try:
+                complete = stream.write(content) == len(content)
+                os.fsync(stream.fileno())
+            except BaseException:
+                stream.truncate(end)
+                raise
+            if not complete:
+                stream.truncate(end)
+                raise DataError(f"{os.fspath(path)} cannot be written: the disk is full; nothing was changed")
+    except OSError as error:
+        raise DataError(
+            f"{os.fspath(path)} cannot be written: {error.strerror or error}; nothing was changed"
+        ) from error

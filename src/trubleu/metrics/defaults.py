@@ -21,6 +21,7 @@ DEFAULTS: Final = {
     "score": _SCORES,
     "compare": _SCORES,
     "explain": (DEFAULT_METRIC,),
+    "check": (DEFAULT_METRIC,),
     "judge ratings": _JUDGED,
     "judge pairs": _JUDGED,
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.checks.history import Run
     from trubleu.judge.pairs.results import Cloud, Measure, SweepName, SweepRow
     from trubleu.render.tables import Table
 
@@ -323,6 +324,35 @@ def bucket_chart(title: str, labels: Sequence[str], systems: Mapping[str, Sequen
             text = f"{system}, {labels[place]}: {number_text(cell, 2)}"
             marks.append(_point(number, at, y.at(cell.value), text))
     return Chart(title=title, description=_described(title, marks), x=x, y=y, lines=whiskers, marks=marks)
+
+
+def history_chart(metric: str, runs: Sequence[Run]) -> Chart:
+    """Return the scores of runs by a metric, with their intervals, in the order of the runs."""
+    own = [(place, run, run.scores[metric]) for place, run in enumerate(runs) if metric in run.scores]
+    x = _across(
+        "run",
+        {place: (run.commit or run.time)[: 7 if run.commit else 10] for place, run, _ in own},
+        margin=16,
+        zero=False,
+    )
+    numbers = [each for _, _, scores in own for each in scores]
+    y = _up("score", ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5))
+    points = [(x.at(place), y.at(score)) for place, _, (score, _, _) in own]
+    whiskers = [
+        Stroke(f"M{x.at(place):.1f} {y.at(low):.1f}V{y.at(high):.1f}", "whisker c0") for place, _, (_, low, high) in own
+    ]
+    marks = [
+        _point(0, x.at(place), y.at(scores[0]), f"{run.time}, {run.outcome}: {number_text(Estimate(*scores), 2)}")
+        for place, run, scores in own
+    ]
+    return Chart(
+        title=metric,
+        description=_described(f"Scores of {counted(len(own), 'run')} by {metric}", marks),
+        x=x,
+        y=y,
+        lines=[*whiskers, *([Stroke(_polyline(points), "c0")] if len(points) > 1 else [])],
+        marks=marks,
+    )
 
 
 def legend_keys(names: Sequence[str]) -> list[Key]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import Counter
 from dataclasses import replace
-from difflib import SequenceMatcher
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -39,15 +39,20 @@ from trubleu.render.tables import (
 )
 from trubleu.stats.bootstrap import FEW_SEGMENTS
 from trubleu.stats.paired import LEVEL
+from trubleu.text.differences import marked_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from trubleu.checks.findings import Finding
     from trubleu.data.references import Segment
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
     from trubleu.explain.similarity import AnyExplanation, SimilarityExplanation
     from trubleu.render.charts import Grid
 
+
+Findings: TypeAlias = "Sequence[Sequence[Sequence[Finding]]]"
+"""For each system, for each segment: the findings of the output."""
 
 Difference = TypeVar("Difference", "SegmentDifference", "NGramDifference")
 
@@ -210,24 +215,6 @@ def _segment_lines(segment: Segment, row: SegmentDifference, digits: int, column
         yield f"    … and {hidden:,} more reference{'s'[: hidden > 1]}"
 
 
-def marked_pair(a: str, b: str) -> tuple[str, str]:
-    """Return two texts with the words missing from the other one in brackets.
-
-    Examples
-    --------
-    >>> marked_pair("it was so great", "it was awful")
-    ('it was [so great]', 'it was [awful]')
-    """
-    words = a.split(), b.split()
-    marked: tuple[list[str], list[str]] = ([], [])
-    for kind, *bounds in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
-        for side, (start, end) in enumerate((bounds[:2], bounds[2:])):
-            piece = " ".join(words[side][start:end])
-            if piece:
-                marked[side].append(piece if kind == "equal" else f"[{piece}]")
-    return " ".join(marked[0]), " ".join(marked[1])
-
-
 def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> Iterator[Table]:
     """Yield a table per kind of bucket: buckets by systems."""
     cells = {(row.by, row.bucket, row.system): row for row in comparison.buckets}
@@ -314,33 +301,41 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     MissingExtraError
         If Jinja2 is not installed.
     """
+    return report_page("compare.html.j2", "compare.css", "compare.js", **page_values(comparison, digits, steps))
+
+
+def page_values(
+    comparison: SystemComparison, digits: int = 2, steps: Steps = no_steps, findings: Findings = ()
+) -> dict[str, Any]:
+    """Return what the page's template shows, with the findings of each system's outputs."""
     tests = score_tables(comparison.report)[1:]
-    data, held = segments_json(comparison, digits, steps)
-    return report_page(
-        "compare.html.j2",
-        "compare.css",
-        "compare.js",
-        title=_title(comparison.systems),
-        verdicts=[verdict(comparison, digits)],
-        about=_about(comparison),
-        comparison=comparison,
-        held=held,
-        scores=_scores(comparison, digits),
-        tests=[table_grid(table, digits, "tests") for table in tests],
-        confidence=f"{comparison.report.confidence or 0.0:.0%}",
-        histograms=list(_histograms(comparison)),
-        buckets=list(_buckets(comparison, digits)),
-        legend_keys=legend_keys(comparison.systems),
-        ngrams=list(_ngrams(comparison, digits)),
-        words=_by_words(comparison),
-        how=list(score_notes(comparison.report)),
-        data=data,
-    )
+    data, held = segments_json(comparison, digits, steps, findings)
+    counts = Counter(kind for system in findings for found in system for kind in {each.kind for each in found})
+    return {
+        "title": _title(comparison.systems),
+        "verdicts": [verdict(comparison, digits)],
+        "about": _about(comparison),
+        "comparison": comparison,
+        "held": held,
+        "scores": _scores(comparison, digits),
+        "tests": [table_grid(table, digits, "tests") for table in tests],
+        "confidence": f"{comparison.report.confidence or 0.0:.0%}",
+        "histograms": list(_histograms(comparison)),
+        "buckets": list(_buckets(comparison, digits)),
+        "legend_keys": legend_keys(comparison.systems),
+        "ngrams": list(_ngrams(comparison, digits)),
+        "words": _by_words(comparison),
+        "how": list(score_notes(comparison.report)),
+        "data": data,
+        "findings": counts,
+    }
 
 
 def _about(comparison: SystemComparison) -> str:
     """Describe what is compared in one sentence."""
     others = comparison.systems[1:]
+    if not others:
+        return f"{counted(len(comparison.references), 'segment')}, by {comparison.metric}"
     words = "words" if _by_words(comparison) else "n-grams"
     return (
         f"{counted(len(comparison.references), 'segment')}, {counted(len(comparison.systems), 'system')}. "
@@ -401,12 +396,15 @@ def _ngrams(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any
         yield {"a": a, "b": b, "tables": grids}
 
 
-def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_steps) -> tuple[str, int]:
+def segments_json(
+    comparison: SystemComparison, digits: int, steps: Steps = no_steps, findings: Findings = ()
+) -> tuple[str, int]:
     """Return the data of the segment browser as JSON that is safe in a script element, and its number of segments.
 
     A segment is an array: id, message or null, context, references (text, weight or null, place), outputs, scores by
     metric, buckets, and for each output the explanation of its score: where it matched, a sentence and the numbers in
-    it. There are few sentences and many numbers, so each sentence is stored once, with placeholders for its numbers.
+    it; how many references are hidden, and for each output its findings. There are few sentences and many numbers, so
+    each sentence is stored once, with placeholders for its numbers.
     """
     count = len(comparison.references)
     scores = np.stack([comparison.scores[name] for name in comparison.report.metrics])
@@ -420,7 +418,11 @@ def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_s
     room = MOST_BYTES
     rounded = np.round(scores, digits + 2)
     for place in order:
-        encoded = _encoded(_segment(comparison, place, rounded[:, :, place], explained))
+        found = [
+            [_finding(each, texts[place]) for each in system[place]]
+            for system, texts in zip(findings, comparison.outputs.values(), strict=False)
+        ]
+        encoded = _encoded([*_segment(comparison, place, rounded[:, :, place], explained), found])
         room -= len(encoded.encode("utf-8", "surrogatepass")) + 1
         if room < 0:
             break
@@ -442,6 +444,11 @@ def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_s
 
 def _encoded(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)
+
+
+def _finding(finding: Finding, output: str) -> list[Any]:
+    """Return a finding's kind, level and message, and what it marks in an output."""
+    return [finding.kind, finding.level, finding.message, [output[start:end] for start, end in finding.spans]]
 
 
 def _segment(comparison: SystemComparison, place: int, scores: Any, explained: Explainer) -> list[Any]:

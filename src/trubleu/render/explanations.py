@@ -54,7 +54,7 @@ def labelled(label: str, text: str) -> str:
 
 
 def wrapped(head: str, text: str, columns: int = WIDTH) -> str:
-    """Return a text after a head, wrapped and indented to its beginning.
+    """Return a text after a head, wrapped and indented to its beginning; its lines stay lines, without empty ones.
 
     Width is measured in terminal columns; a word is only broken if it does not fit into a line.
 
@@ -64,23 +64,29 @@ def wrapped(head: str, text: str, columns: int = WIDTH) -> str:
     - three
       blind
       mice
+    >>> print(wrapped("1. ", "two\\n\\nlines", 20))
+    1. two
+       lines
     >>> print(wrapped("", "中文中文中", 4))
     中文
     中文
     中
     """
     room = max(columns - width(head), 2)
-    lines = [""]
-    for gap, word in re.findall(r"(\s*)(\S+)", one_line(text).strip() or "(empty)"):
-        rest = word
-        if lines[-1] and width(lines[-1] + gap + rest) <= room:
-            lines[-1] += gap + rest
-            continue
-        while rest:
-            taken = _fitting(rest, room)
-            lines.append(rest[:taken])
-            rest = rest[taken:]
-    return f"\n{' ' * width(head)}".join([head + lines[1], *lines[2:]])
+    lines: list[str] = []
+    parts = [part for line in text.splitlines() if (part := one_line(line).strip())]
+    for part in parts or ["(empty)"]:
+        begin = len(lines)
+        for gap, word in re.findall(r"(\s*)(\S+)", part):
+            rest = word
+            if len(lines) > begin and width(lines[-1] + gap + rest) <= room:
+                lines[-1] += gap + rest
+                continue
+            while rest:
+                taken = _fitting(rest, room)
+                lines.append(rest[:taken])
+                rest = rest[taken:]
+    return f"\n{' ' * width(head)}".join([head + lines[0], *lines[1:]])
 
 
 def _fitting(word: str, room: int) -> int:

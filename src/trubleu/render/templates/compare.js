@@ -3,15 +3,18 @@
   const source = document.getElementById("data");
   const data = JSON.parse(source.textContent);
   source.remove(); // the text is not needed twice
-  const [ID, MESSAGE, CONTEXT, REFERENCES, OUTPUTS, SCORES, BUCKETS, WHY, HIDDEN] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+  const [ID, MESSAGE, CONTEXT, REFERENCES, OUTPUTS, SCORES, BUCKETS, WHY, HIDDEN, FOUND] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
   const { segments, systems, cuts } = data;
+  const single = systems.length === 1;
   const ROW = 60;
   const get = (id) => document.getElementById(id);
   const list = get("list");
   const sizer = get("sizer");
   const detail = get("detail");
   const form = get("filter");
-  const [words, a, b, metric, show, bucket, sort] = ["words", "a", "b", "metric", "show", "bucket", "sort"].map(get);
+  const [words, a, b, metric, show, bucket, finding, sort] = [
+    "words", "a", "b", "metric", "show", "bucket", "finding", "sort",
+  ].map(get);
 
   const make = (tag, attributes, ...children) => {
     const element = document.createElement(tag);
@@ -119,7 +122,12 @@
     same: (segment) => gap(segment) === 0,
     differ: (segment) => segment[OUTPUTS][sides()[0]] !== segment[OUTPUTS][sides()[1]],
   };
+  const KIND = 0, LEVEL = 1, SAID = 2, TEXTS = 3;
+  const findingsOf = (segment) => segment[FOUND].flat();
+  const serious = (segment) => findingsOf(segment).filter((found) => found[LEVEL] === "fail").length;
   const keys = {
+    // Failing ones first, then the largest drop.
+    findings: (segment) => -(serious(segment) * 1e6 + findingsOf(segment).length * 1e4) + (better(segment) || 0),
     apart: (segment) => -Math.abs(gap(segment)),
     a: (segment) => -better(segment),
     b: better,
@@ -137,6 +145,10 @@
       const found = segment[BUCKETS][cut];
       if ((Array.isArray(found) ? found[sides()[0]] : found) !== label) return false;
     }
+    if (finding?.value === "fail" && !serious(segment)) return false;
+    if (finding?.value === "any" && !findingsOf(segment).length) return false;
+    if (finding?.value.startsWith("=") && !findingsOf(segment).some((found) => found[KIND] === finding.value.slice(1)))
+      return false;
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     return wanted.every((word) => searched(place).includes(word));
   };
@@ -182,7 +194,7 @@
         "div",
         null,
         make("span", { class: "id" }, segment[ID]),
-        make("span", { class: `gap ${side}` }, number(apart, true)),
+        make("span", { class: `gap ${side}` }, single ? number(score(segment, 0)) : number(apart, true)),
       ),
       make("span", { class: "text", dir: "auto" }, about.slice(0, 200)),
     );
@@ -284,11 +296,39 @@
     const values = numbers.split(" ");
     return data.sentences[sentence].replace(/\u0001/g, () => values.shift()).split("\n");
   };
+  // Which words of a text a finding is about.
+  const inFindings = (text, found) => {
+    const ranges = found
+      .flatMap((each) => each[TEXTS])
+      .filter(Boolean)
+      .map((part) => [text.indexOf(part), part.length])
+      .filter(([start]) => start >= 0);
+    if (!ranges.length) return [];
+    let at = 0;
+    const hit = [];
+    for (const piece of pieces(text)) {
+      if (isWord(piece)) hit.push(ranges.some(([start, length]) => at < start + length && at + piece.length > start));
+      at += piece.length;
+    }
+    return hit;
+  };
+  const findingList = (segment, system) => {
+    const found = segment[FOUND][system] ?? [];
+    if (!found.length) return [];
+    const items = found.map((each) =>
+      make("li", { class: each[LEVEL] }, make("b", null, `${each[LEVEL]}: ${each[KIND]}`), ` ${each[SAID]}`),
+    );
+    return [make("ul", { class: "findings", "aria-label": "findings" }, ...items)];
+  };
   const outputOf = (segment, system, against, side, light) => {
     const text = segment[OUTPUTS][system];
     if (mode === "matches" && isExplained(segment)) return spoken(text, matched(segment, system, light));
     const alone = own(text, segment[OUTPUTS][against]);
-    return spoken(text, marked(text, (_, place) => (alone[place] ? side : "")));
+    const found = inFindings(text, segment[FOUND][system] ?? []);
+    return spoken(
+      text,
+      marked(text, (_, place) => [alone[place] ? side : "", found[place] ? "finding" : ""].filter(Boolean).join(" ")),
+    );
   };
   const card = (segment, system, against, side, light) => {
     const found = make(
@@ -301,6 +341,7 @@
         make("span", { class: "score" }, number(score(segment, system))),
       ),
       make("p", { class: "output", dir: "auto" }, ...outputOf(segment, system, against, side, light)),
+      ...findingList(segment, system),
     );
     if (isExplained(segment)) {
       const why = make("details", { class: "why" }, make("summary", null, `Why ${number(score(segment, system))}`));
@@ -392,16 +433,20 @@
                 ? "What matched, with the weight of its reference."
                 : "What matched, with the number of its reference.",
           ]
-        : [
-            make("mark", { class: "a" }, `only ${systems[one]}`),
-            make("mark", { class: "b" }, `only ${systems[other]}`),
-          ];
+        : single
+          ? []
+          : [
+              make("mark", { class: "a" }, `only ${systems[one]}`),
+              make("mark", { class: "b" }, `only ${systems[other]}`),
+            ];
     detail.replaceChildren(
       make(
         "h3",
         null,
         make("span", null, make("span", { class: "kind" }, "segment "), make("bdi", null, segment[ID])),
-        make("span", { class: "score" }, make("span", { class: "kind" }, "A − B "), number(gap(segment), true)),
+        ...(single
+          ? []
+          : [make("span", { class: "score" }, make("span", { class: "kind" }, "A − B "), number(gap(segment), true))]),
       ),
       make(
         "div",

@@ -1,0 +1,323 @@
+"""A check of new answers: scores against a baseline or thresholds, findings, and what follows from both."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from trubleu.checks.checks import Checks
+from trubleu.checks.findings import new_findings
+from trubleu.checks.item import Item
+from trubleu.checks.verdict import Conditions, judge_scores
+from trubleu.data import References
+from trubleu.errors import TrubleuWarning, counted
+from trubleu.explain.difference import SystemComparison, compare_systems
+from trubleu.results import SCHEMA
+from trubleu.scoring.systems import Sampling, score_systems
+from trubleu.text.markdown import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.checks.cases import Case, Cases
+    from trubleu.checks.findings import Finding
+    from trubleu.checks.verdict import MetricVerdict, Verdict
+    from trubleu.metrics import Metric
+
+Outcome: TypeAlias = Literal["passed", "failed", "unsure"]
+"""What a check comes to."""
+
+EXIT_CODES: Final[Mapping[Outcome, int]] = {"passed": 0, "failed": 1, "unsure": 3}
+"""What the command exits with; 2 is for input that cannot be used."""
+
+Unsure: TypeAlias = Literal["exit", "pass", "fail"]
+"""What too few data come to: code 3 of their own, or passed, or failed."""
+
+UNSURE: Final = get_args(Unsure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCase:
+    """One question with its scores and findings.
+
+    Attributes
+    ----------
+    case
+        The question and its answers.
+    scores, old_scores
+        By metric; empty for a question whose scores do not count, and without a baseline.
+    findings
+        Those that the old answers do not have.
+    """
+
+    case: Case
+    scores: Mapping[str, float] = field(default_factory=dict)
+    old_scores: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    def change(self, metric: str) -> float:
+        """Return the change of the score; 0 if it does not count."""
+        return self.scores[metric] - self.old_scores[metric] if metric in self.old_scores else 0.0
+
+    @property
+    def failing(self) -> tuple[Finding, ...]:
+        """The findings that make the check fail."""
+        return tuple(found for found in self.findings if found.level == "fail")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """The result of `check_answers`.
+
+    Attributes
+    ----------
+    metrics
+        A verdict per metric.
+    items
+        The questions, in the order of the new file.
+    compared
+        Whether there is a baseline.
+    unsure
+        What too few data come to.
+    conditions
+        What was asked for.
+    notes
+        What was read as what, and what else to know.
+    """
+
+    metrics: tuple[MetricVerdict, ...]
+    items: tuple[CheckedCase, ...]
+    compared: bool
+    conditions: Conditions
+    unsure: Unsure = "exit"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the scores; the worst over the metrics, None without a baseline."""
+        found = {each.verdict for each in self.metrics}
+        order: tuple[Verdict, ...] = ("worse", "not enough data", "better", "no evidence of a change")
+        return next((verdict for verdict in order if verdict in found), None)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the check passed."""
+        if self.failing or any(metric.failed for metric in self.metrics):
+            return "failed"
+        if not any(metric.unsure for metric in self.metrics):
+            return "passed"
+        outcomes: dict[Unsure, Outcome] = {"exit": "unsure", "pass": "passed", "fail": "failed"}
+        return outcomes[self.unsure]
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def failing(self) -> tuple[CheckedCase, ...]:
+        """The questions with a finding that makes the check fail."""
+        return tuple(item for item in self.items if item.failing)
+
+    @property
+    def added(self) -> int:
+        """How many questions only the new file has."""
+        return sum(not item.case.old for item in self.items) if self.compared else 0
+
+    def finding_counts(self, level: str) -> Counter[str]:
+        """Return how many findings of each kind there are on a level."""
+        return Counter(found.kind for item in self.items for found in item.findings if found.level == level)
+
+    def most_changed(self) -> list[CheckedCase]:
+        """Return the questions whose scores changed, or that have findings, most important first.
+
+        Those with a failing finding come first, then by the drop of the first metric, then warnings.
+        """
+        first = self.metrics[0]
+        sign = 1 if first.lower_is_better else -1
+        changed = [item for item in self.items if item.findings or item.change(first.metric)]
+        return sorted(
+            changed, key=lambda item: (not item.failing, -sign * item.change(first.metric), -len(item.findings))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        return {
+            "schema": SCHEMA,
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "verdict": self.verdict,
+            "questions": len(self.items),
+            "new_questions": self.added,
+            "conditions": asdict(self.conditions),
+            "unsure": self.unsure,
+            "metrics": [asdict(metric) for metric in self.metrics],
+            "findings": {level: dict(self.finding_counts(level)) for level in ("fail", "warn")},
+            "notes": list(self.notes),
+            "items": [
+                {
+                    "id": item.case.id,
+                    "question": item.case.question,
+                    "new": list(item.case.new),
+                    "old": list(item.case.old),
+                    "references": [{"text": each.text, "weight": each.weight} for each in item.case.references],
+                    "scores": dict(item.scores),
+                    "old_scores": dict(item.old_scores),
+                    "findings": [asdict(found) for found in item.findings],
+                }
+                for item in self.items
+            ],
+        }
+
+
+def check_answers(
+    cases: Cases,
+    metrics: Mapping[str, Metric],
+    *,
+    checks: Checks | None = None,
+    conditions: Conditions | None = None,
+    unsure: Unsure = "exit",
+    threads: int | None = None,
+) -> CheckReport:
+    """Check new answers: score them, test the change, and look for findings.
+
+    Parameters
+    ----------
+    cases
+        The questions with their answers.
+    metrics
+        The gating metrics by name. The texts that they see have no Markdown.
+    checks
+        The findings to look for; the defaults of `Checks` if left out.
+    conditions
+        What makes the check fail, beside findings.
+    unsure
+        What too few data come to.
+    threads
+        As for `trubleu.scoring.score_systems`.
+    """
+    conditions = conditions or Conditions()
+    scored = cases.scored
+    references = without_markdown(cases.references())
+    new, old = (
+        [tuple(map(plain_text, texts)) for texts in side]
+        for side in zip(*((c.new, c.old) for c in scored), strict=True)
+    )
+    verdicts, scores = judge_scores(
+        metrics, new, old if cases.compared else None, references, conditions, threads=threads
+    )
+    findings, notes = _findings(cases, checks or Checks())
+    place_of = {case.id: place for place, case in enumerate(scored)}
+    items = []
+    for case, found in zip(cases.items, findings, strict=True):
+        place = place_of.get(case.id)
+        sides = [
+            {name: float(rows[side, place]) for name, rows in scores.items() if side < len(rows)}
+            if place is not None
+            else {}
+            for side in (0, 1)
+        ]
+        items.append(CheckedCase(case=case, scores=sides[0], old_scores=sides[1], findings=tuple(found)))
+    if added := len(cases.added):
+        notes = [f"{counted(added, 'new question')}: no scores compared, findings only", *notes]
+    return CheckReport(
+        metrics=verdicts,
+        items=tuple(items),
+        compared=cases.compared,
+        conditions=conditions,
+        unsure=unsure,
+        notes=(*cases.notes, *notes),
+    )
+
+
+def compare_cases(cases: Cases, metrics: Mapping[str, Metric], report: CheckReport) -> SystemComparison:
+    """Return the comparison of the new answers with those of the baseline, for the page; of repeats it has the first.
+
+    Parameters
+    ----------
+    cases, metrics
+        As for `check_answers`.
+    report
+        What that returned: scores and intervals are its own.
+    """
+    scored = cases.scored
+    references = without_markdown(cases.references())
+    systems = {"new": [plain_text(case.new[0]) for case in scored]}
+    if cases.compared:
+        systems["baseline"] = [plain_text(case.old[0]) for case in scored]
+    drawing = {name: getattr(report.conditions, name) for name in ("resamples", "confidence", "seed")}
+    sampling = Sampling(interval=True, test="randomisation" if cases.compared else None, **drawing)
+    items = [item for item in report.items if item.scores]
+    scores = {
+        name: np.array(
+            [
+                [side[name] for side in sides]
+                for sides in zip(*((i.scores, i.old_scores)[: len(systems)] for i in items), strict=True)
+            ]
+        )
+        for name in metrics
+    }
+    if cases.compared:
+        with warnings.catch_warnings(action="ignore", category=TrubleuWarning):  # issued when scores were judged
+            return replace(compare_systems(systems, references, metrics, sampling=sampling), scores=scores)
+    return SystemComparison(
+        metric=next(iter(metrics)),
+        report=score_systems(systems, references, metrics, sampling=sampling),
+        segments=(),
+        buckets=(),
+        ngrams=None,
+        notes=(),
+        metrics=metrics,
+        references=references,
+        outputs=systems,
+        scores=scores,
+        cuts=(),
+    )
+
+
+def without_markdown(references: References) -> References:
+    """Return references whose texts have no Markdown."""
+    return References(
+        list(map(plain_text, references.texts)),
+        references.offsets,
+        references.weights,
+        ids=references.ids,
+        messages=references.messages,
+        source=references.source,
+    )
+
+
+def _findings(cases: Cases, checks: Checks) -> tuple[list[list[Finding]], list[str]]:
+    """Return the findings of each question that its old answers do not have, and notes on kinds that are common."""
+    new = [_item(case, text, case.old) for case in cases.items for text in case.new]
+    old = [_item(case, text) for case in cases.items for text in case.old]
+    after, before = (
+        _by_case(checks.find_all(items), counts)
+        for items, counts in (
+            (new, [len(case.new) for case in cases.items]),
+            (old, [len(case.old) for case in cases.items]),
+        )
+    )
+    return [new_findings(mine, theirs) for mine, theirs in zip(after, before, strict=True)], []
+
+
+def _item(case: Case, text: str, old: Sequence[str] = ()) -> Item:
+    return Item(
+        text,
+        [each.text for each in case.references],
+        [1.0 if each.weight is None else each.weight for each in case.references],
+        case.question,
+        old,
+        case.contains,
+        case.excludes,
+        case.regex,
+    )
+
+
+def _by_case(found: Sequence[list[Finding]], counts: Sequence[int]) -> list[list[list[Finding]]]:
+    rest = iter(found)
+    return [[next(rest) for _ in range(count)] for count in counts]
