@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,6 +18,9 @@ from trubleu.data import References
 from trubleu.errors import UsageError
 from trubleu.explain.difference import compare_systems
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 WORDS = ["we", "open", "at", "nine", "and", "close", "late", "every", "day"]
 GOOD = [" ".join(WORDS[at:] + WORDS[:at]) for at in range(len(WORDS))]
 REFERENCES = References.from_lists([[text] for text in GOOD])
@@ -24,6 +29,17 @@ METRICS = {"sbleu-2": trubleu.metric("sbleu-2"), "chrf": trubleu.metric("chrf")}
 
 def spoiled(text: str, number: int) -> str:
     return " ".join(["never"] * number + text.split()[number:])
+
+
+def exact_p(new: Sequence[float], old: Sequence[float]) -> float:
+    """Return the share of all swaps whose difference of means is at least as large as the one seen."""
+    apart = [a - b for a, b in zip(new, old, strict=True) if a != b]
+    seen = abs(math.fsum(apart))
+    swaps = [
+        abs(math.fsum(s * d for s, d in zip(signs, apart, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(apart))
+    ]
+    return sum(swap >= seen * (1 - 1e-12) for swap in swaps) / len(swaps)
 
 
 def test_differences_are_those_of_compare() -> None:
@@ -35,6 +51,19 @@ def test_differences_are_those_of_compare() -> None:
     for verdict, test in zip(verdicts, compared.report.tests, strict=True):
         assert verdict.difference == test.difference
         assert (scores[verdict.metric] == compared.scores[verdict.metric]).all()
+
+
+def test_p_is_exact_and_corrected_over_metrics() -> None:
+    new = [spoiled(text, at % 3) for at, text in enumerate(GOOD)]
+    verdicts, scores = judge_scores(
+        METRICS, [[t] for t in new], [[t] for t in GOOD], REFERENCES, Conditions(resamples=200)
+    )
+    mean = next(verdict for verdict in verdicts if verdict.metric == "sbleu-2")
+    assert mean.p == pytest.approx(exact_p(*scores["sbleu-2"]), abs=1e-12)
+    raw = [verdict.p or 0.0 for verdict in verdicts]
+    low, high = sorted(raw)
+    expected = {low: min(2 * low, 1.0), high: max(min(2 * low, 1.0), high)}
+    assert [verdict.p_holm for verdict in verdicts] == [pytest.approx(expected[p]) for p in raw]
 
 
 @pytest.mark.parametrize(("changed", "metrics", "possible"), [(5, 1, False), (6, 1, True), (6, 2, False), (7, 2, True)])

@@ -210,7 +210,7 @@ def check_answers(
     verdicts, scores = judge_scores(
         metrics, new, old if cases.compared else None, references, conditions, threads=threads
     )
-    findings, notes = _findings(cases, checks or Checks())
+    findings = _findings(cases, checks or Checks())
     place_of = {case.id: place for place, case in enumerate(scored)}
     items = []
     for case, found in zip(cases.items, findings, strict=True):
@@ -222,8 +222,8 @@ def check_answers(
             for side in (0, 1)
         ]
         items.append(CheckedCase(case=case, scores=sides[0], old_scores=sides[1], findings=tuple(found)))
-    if added := len(cases.added):
-        notes = [f"{counted(added, 'new question')}: no scores compared, findings only", *notes]
+    added = len(cases.added)
+    notes = [f"{counted(added, 'new question')}: no scores compared, findings only"] if added else []
     return CheckReport(
         metrics=verdicts,
         items=tuple(items),
@@ -291,18 +291,15 @@ def without_markdown(references: References) -> References:
     )
 
 
-def _findings(cases: Cases, checks: Checks) -> tuple[list[list[Finding]], list[str]]:
-    """Return the findings of each question that its old answers do not have, and notes on kinds that are common."""
-    new = [_item(case, text, case.old) for case in cases.items for text in case.new]
-    old = [_item(case, text) for case in cases.items for text in case.old]
-    after, before = (
-        _by_case(checks.find_all(items), counts)
-        for items, counts in (
-            (new, [len(case.new) for case in cases.items]),
-            (old, [len(case.old) for case in cases.items]),
-        )
+def _findings(cases: Cases, checks: Checks) -> list[list[Finding]]:
+    """Return the findings of each question that its old answers do not have."""
+    after = _by_case(checks, [[_item(case, text, case.old) for text in case.new] for case in cases.items])
+    # Old answers matter only where the new ones have findings.
+    olds = [case.old if any(found) else () for case, found in zip(cases.items, after, strict=True)]
+    before = _by_case(
+        checks, [[_item(case, old) for old in texts] for case, texts in zip(cases.items, olds, strict=True)]
     )
-    return [new_findings(mine, theirs) for mine, theirs in zip(after, before, strict=True)], []
+    return [new_findings(mine, theirs) for mine, theirs in zip(after, before, strict=True)]
 
 
 def _item(case: Case, text: str, old: Sequence[str] = ()) -> Item:
@@ -318,6 +315,7 @@ def _item(case: Case, text: str, old: Sequence[str] = ()) -> Item:
     )
 
 
-def _by_case(found: Sequence[list[Finding]], counts: Sequence[int]) -> list[list[list[Finding]]]:
-    rest = iter(found)
-    return [[next(rest) for _ in range(count)] for count in counts]
+def _by_case(checks: Checks, items: Sequence[Sequence[Item]]) -> list[list[list[Finding]]]:
+    """Return the findings of all outputs of each question, found in one go."""
+    found = iter(checks.find_all([item for each in items for item in each]))
+    return [[next(found) for _ in each] for each in items]

@@ -11,7 +11,7 @@ import numpy as np
 
 from trubleu.errors import UsageError
 from trubleu.stats import bootstrap_interval, bootstrap_scores, compare, holm
-from trubleu.stats.bootstrap import percentile_interval
+from trubleu.stats.paired import smallest_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -214,23 +214,20 @@ def judge_scores(
         if old is not None:
             test = compared[name]
             draws = [bootstrap_scores(each, metric.score, **drawing) for each in rows[name]]
-            error = float((draws[0] - draws[1]).std())
-            low, high = percentile_interval(draws[0] - draws[1], conditions.confidence)
-            detectable = detectable_change(error, alpha, len(metrics))
-            differing = int((rows[name][0] != rows[name][1]).any(axis=1).sum())
+            detectable = detectable_change(float((draws[0] - draws[1]).std()), alpha, len(metrics))
             found |= {
                 "old": float(metric.score(rows[name][1].sum(axis=0))),
                 "difference": test.difference,
-                "difference_low": low,
-                "difference_high": high,
+                "difference_low": test.low,
+                "difference_high": test.high,
                 "p": test.p,
                 "p_holm": corrected[name],
-                "differing": differing,
+                "differing": test.differing,
                 "detectable": detectable,
                 "verdict": verdict_of(
                     test.difference if metric.higher_is_better else -test.difference,
                     corrected[name],
-                    decidable=differing == 0 or len(metrics) * math.ldexp(2.0, -differing) < alpha,
+                    decidable=test.differing == 0 or smallest_p(test.differing, len(metrics)) < alpha,
                     alpha=alpha,
                     tolerance=conditions.tolerance,
                     lacking=conditions.detect is not None and detectable > conditions.detect,

@@ -297,6 +297,11 @@ def _attribute(text: str) -> str:
     return quoteattr(_NOT_XML.sub("�", text))
 
 
+def _repeats(report: CheckReport) -> list[str]:
+    most = max(len(texts) for item in report.items for texts in (item.case.new, item.case.old))
+    return ["of several outputs for a question the first is shown; its score is their mean"] if most > 1 else []
+
+
 def render_check_page(
     report: CheckReport, comparison: SystemComparison, runs: Sequence[Run] = (), digits: int = 2
 ) -> str:
@@ -339,6 +344,6 @@ def render_check_page(
             "finding_rows": table_grid(table, digits, "findings"),
             "compared": report.compared,
             "history": charts,
-            "how": [*report.notes, *values["how"]],
+            "how": [*report.notes, *_repeats(report), *values["how"]],
         },
     )
