@@ -210,6 +210,7 @@ def check_answers(
     verdicts, scores = judge_scores(
         metrics, new, old if cases.compared else None, references, conditions, threads=threads
     )
+    verdicts = tuple(replace(each, signature=_without_markdown(each.signature)) for each in verdicts)
     findings = _findings(cases, checks or Checks())
     place_of = {case.id: place for place, case in enumerate(scored)}
     items = []
@@ -289,6 +290,18 @@ def without_markdown(references: References) -> References:
         messages=references.messages,
         source=references.source,
     )
+
+
+def _without_markdown(signature: str) -> str:
+    """Return a signature that says that the texts had no Markdown.
+
+    Examples
+    --------
+    >>> _without_markdown("bleu-4|nrefs:1|version:trubleu-1.0")
+    'bleu-4|nrefs:1|markdown:strip|version:trubleu-1.0'
+    """
+    settings, bar, version = signature.rpartition("|")
+    return f"{settings}|markdown:strip{bar}{version}"
 
 
 def _findings(cases: Cases, checks: Checks) -> list[list[Finding]]:

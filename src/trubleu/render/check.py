@@ -173,7 +173,7 @@ def render_check_markdown(report: CheckReport, digits: int = 2) -> str:
         lines.append("- warnings: " + ", ".join(f"{count} × {kind}" for kind, count in warned.most_common()))
     lines += [f"- {_safe(one_line(note))}" for note in report.notes[:5]]
     signatures = ", ".join(f"`{metric.signature}`" for metric in report.metrics[:MOST_METRICS])
-    lines += [f"- scores without Markdown: {signatures}", "", "</details>"]
+    lines += [f"- {signatures}", "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
