@@ -19,6 +19,7 @@ from trubleu.checks.figures import figures
 from trubleu.checks.sentences import sentences
 from trubleu.data import read_official_scores
 from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.render.tables import Column, Table, render_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -341,3 +342,30 @@ def rates(found: Sequence[Case], checks: Checks, *, baseline: bool) -> list[Rate
             count[0] += 1
             count[1] += bool(more)
     return [Rate(name, error, baseline, *count) for (name, error), count in counts.items()]
+
+
+def run(source: Path, folder: Path) -> int:
+    """Write the tables of recall and false alarms, and print them."""
+    found = cases(source.parent)
+    everything = [rate for baseline in (False, True) for rate in rates(found, Checks(), baseline=baseline)]
+    tables = [recall_table([rate for rate in everything if rate.baseline == baseline]) for baseline in (False, True)]
+    text = render_tables(tables, "markdown", 0)
+    (folder / "findings.md").write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+def recall_table(found: Sequence[Rate]) -> Table:
+    """Return the share of errors found, and of good outputs with such a finding, in percent: a row a set."""
+    sets = list(dict.fromkeys(rate.set for rate in found))
+    cells = {(rate.set, rate.error): _cell(rate) for rate in found}
+    rows = [(name, *(cells.get((name, error), "") for error in ERRORS)) for name in sets]
+    title = "with an accepted earlier output" if found and found[0].baseline else "without an earlier output"
+    return Table(title, [Column("set"), *(Column(error, kind="text") for error in ERRORS)], rows, name="findings")
+
+
+def _cell(rate: Rate) -> str:
+    """Return "found % / false alarms %", or nothing if no error could be planted."""
+    if not rate.planted:
+        return ""
+    return f"{100 * rate.found / rate.planted:.0f} / {100 * rate.alarms / rate.good:.0f}"

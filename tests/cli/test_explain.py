@@ -232,3 +232,20 @@ def test_help_is_light() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "--worst N" in done.stdout
     assert done.stdout.endswith("False False\n")
+
+
+def test_findings_are_shown_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "refs.txt").write_text("It takes 30 days.\nYes.\n")
+    (tmp_path / "sys.txt").write_text("It takes 60 days.\nYes.\n")
+    command = ["explain", "--refs", str(tmp_path / "refs.txt"), str(tmp_path / "sys.txt"), "-m", "bleu-1", "--findings"]
+    assert main([*command, "--segment", "1", "--segment", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert 'warn  number: "60 days" is in no good reference\n' in shown
+    assert "findings: none\n" in shown
+    assert main([*command, "--segment", "1", "--format", "json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["explanations"]
+    assert [found["kind"] for found in row["findings"]] == ["number", "missing number"]
+    assert main([*command, "--segment", "1", "--segment", "2", "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert "number: &#34;60 days&#34;" in page
+    assert "<p>No findings.</p>" in page

@@ -7,6 +7,7 @@ from trubleu.checks.check import CheckedCase as CheckedCase
 from trubleu.checks.check import CheckReport as CheckReport
 from trubleu.checks.check import check_answers as check_answers
 from trubleu.checks.checks import Checks as Checks
+from trubleu.checks.corpus import corpus_findings as corpus_findings
 from trubleu.checks.findings import KINDS as KINDS
 from trubleu.checks.findings import Finding as Finding
 from trubleu.checks.findings import common_kinds as common_kinds

@@ -23,6 +23,7 @@ def add_parser(commands: add.Commands) -> None:
     add.several(which, "--segment", "ID", "the segment with this id; repeat for more")
     add.option(which, "--worst", "N", "the N segments with the lowest scores of a system", type=int)
     add.option(which, "--differ", "N", "the N segments where the scores of two systems differ most", type=int)
+    add.flag(parser, "--findings", "also show what no good reference says, such as figures, and what is missing")
     add.corpus(parser, "explain")
     add.output(parser, formats=("text", "json", "html"))
 
@@ -54,11 +55,16 @@ def run(options: argparse.Namespace) -> None:
     explanations = {
         name: [explain(metric, texts[place], references, place) for place in places] for name, texts in outputs.items()
     }
+    findings = None
+    if options.findings:
+        from trubleu.checks.corpus import corpus_findings
+
+        findings = corpus_findings(outputs, references, places)
     if options.format == "json":
-        write_output(options, render.render_explanation_json(explanations))
+        write_output(options, render.render_explanation_json(explanations, findings))
     else:
         show = render.render_explanation_page if options.format == "html" else render.render_explanation_text
-        write_output(options, show(explanations, options.digits))
+        write_output(options, show(explanations, options.digits, findings))
 
 
 def _check_choice(options: argparse.Namespace) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
@@ -20,9 +21,13 @@ from trubleu.results import SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+    from trubleu.checks.findings import Finding
     from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, ExplainedReference, Explanation, NGram
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
     from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
+
+    Findings: TypeAlias = Mapping[str, Sequence[Sequence[Finding]]]
+    """For each system the findings of the same segments."""
 
 
 WIDTH: Final = 100
@@ -383,7 +388,9 @@ def _stronger(one: NGram | None, other: NGram) -> NGram:
     return other if (other.weight or 0.0) > (one.weight or 0.0) and len(other.tokens) == len(one.tokens) else one
 
 
-def render_explanation_text(explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2) -> str:
+def render_explanation_text(
+    explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2, findings: Findings | None = None
+) -> str:
     """Render explanations as text, grouped by segment.
 
     Parameters
@@ -392,6 +399,8 @@ def render_explanation_text(explanations: Mapping[str, Sequence[AnyExplanation]]
         For each system the same segments in the same order.
     digits
         Decimals of scores and sums.
+    findings
+        What checks found in these outputs; None if they were not checked.
 
     Examples
     --------
@@ -408,13 +417,20 @@ def render_explanation_text(explanations: Mapping[str, Sequence[AnyExplanation]]
       #1      it was nice
     """
     blocks = []
-    for several in zip(*explanations.values(), strict=True):
+    for place, several in enumerate(zip(*explanations.values(), strict=True)):
         blocks.append("\n".join(_heading(several[0])))
-        blocks += [
-            block for name, one in zip(explanations, several, strict=True) for block in _system(name, one, digits)
-        ]
+        for name, one in zip(explanations, several, strict=True):
+            blocks += _system(name, one, digits)
+            if findings is not None:
+                blocks.append("\n".join(_finding_lines(findings[name][place])))
     signatures = dict.fromkeys(one.signature for several in explanations.values() for one in several)
     return "\n\n".join([*blocks, *signatures]) + "\n"
+
+
+def _finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    yield "findings" if findings else "findings: none"
+    for finding in findings:
+        yield f"  {finding.level}  {finding.kind}: {one_line(finding.message)}"
 
 
 def _heading(explanation: ExplainedOutput) -> Iterator[str]:
@@ -548,13 +564,17 @@ def conclusion(explanation: AnyExplanation, digits: int) -> Iterator[str]:
     yield f"{explanation.metric} = {made}{explanation.score:.{digits}f}"
 
 
-def render_explanation_json(explanations: Mapping[str, Sequence[AnyExplanation]]) -> str:
+def render_explanation_json(
+    explanations: Mapping[str, Sequence[AnyExplanation]], findings: Findings | None = None
+) -> str:
     """Render explanations as one JSON object with a list, grouped by segment.
 
     Parameters
     ----------
     explanations
         For each system the same segments in the same order.
+    findings
+        What checks found in these outputs; None if they were not checked.
 
     Examples
     --------
@@ -566,11 +586,15 @@ def render_explanation_json(explanations: Mapping[str, Sequence[AnyExplanation]]
     ('A', 50.0, [{'reference': 1, 'count': 1, 'clipped': 1, 'weight': 1.0}])
     """
     rows = [
-        {"schema": SCHEMA, "system": system, **explanation.to_dict()}
-        for several in zip(*explanations.values(), strict=True)
+        {"schema": SCHEMA, "system": system, **explanation.to_dict(), **_findings_record(findings, system, place)}
+        for place, several in enumerate(zip(*explanations.values(), strict=True))
         for system, explanation in zip(explanations, several, strict=True)
     ]
     return json.dumps({"schema": SCHEMA, "explanations": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _findings_record(findings: Findings | None, system: str, place: int) -> dict[str, Any]:
+    return {} if findings is None else {"findings": [asdict(finding) for finding in findings[system][place]]}
 
 
 STEPS: Final = 20
@@ -802,7 +826,9 @@ def _colour_weight(reference: ExplainedReference, credited: float, by_rating: bo
     return reference.rated if by_rating and reference.rated is not None else credited
 
 
-def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2) -> str:
+def render_explanation_page(
+    explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2, findings: Findings | None = None
+) -> str:
     """Render explanations as a page.
 
     Parameters
@@ -811,6 +837,8 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
         For each system the same segments in the same order.
     digits
         Decimals of scores and sums.
+    findings
+        What checks found in these outputs; None if they were not checked.
 
     Examples
     --------
@@ -823,11 +851,17 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
     """
     everything = [one for several in explanations.values() for one in several]
     by_segment = zip(*explanations.values(), strict=True)
+    found = (
+        None
+        if findings is None
+        else [dict(zip(findings, row, strict=True)) for row in zip(*findings.values(), strict=True)]
+    )
     return rendered_page(
         "page.html.j2",
         page_style(),
         page_asset("page.js"),
         segments=[dict(zip(explanations, several, strict=True)) for several in by_segment],
+        findings=found,
         systems=list(explanations),
         metric=everything[0].metric,
         weighted=any(one.weighted for one in everything),
