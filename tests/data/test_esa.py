@@ -59,6 +59,25 @@ def test_direct_assessments_by_appraise(tmp_path: Path) -> None:
     assert read_published("wmt-da", tmp_path / "da.csv")[0].ratings == [RatingRow("17", "A", "u1", 90, "da")]
 
 
+def test_means_of_direct_assessments(tmp_path: Path) -> None:
+    path = tmp_path / "ad-seg-scores-cs-en.csv"
+    path.write_text("SYS SID RAW.SCR Z.SCR N \nA.6 1015 56 -0.342 4 \nB.7 1015 57.5 0.1 2 \n")
+    [found] = read_published("wmt-da", path)
+    assert found.ratings[:2] == [
+        RatingRow("1015", "A.6", "mean", 56, "raw"),
+        RatingRow("1015", "A.6", "mean", Fraction(-342, 1000), "z"),
+    ]
+    assert (found.aspects, found.counts()) == (("raw",), {"items": 1, "systems": 2, "ratings": 4})
+    for text, message in (
+        ("A 1 x 2 3\n", r"cs-en.csv:2: expected SYS SID RAW.SCR Z.SCR N, not 'A 1 x 2 3'"),
+        ("A 1 1 2 3\nA 1 1 2 3\n", r"cs-en.csv:3: segment 1 of A has scores above; expected one row"),
+        ("", "cs-en.csv has no scores; expected SYS SID"),
+    ):
+        path.write_text("SYS SID RAW.SCR Z.SCR N\n" + text)
+        with pytest.raises(DataError, match=message):
+            read_published("wmt-da", path)
+
+
 def test_mqm_by_appraise(tmp_path: Path) -> None:
     def row(system: str, *errors: tuple[str, str]) -> str:
         spans = [{"severity": severity, "error_type": category.split("/")} for severity, category in errors]

@@ -103,6 +103,28 @@ def test_references_of_ones_own(tmp_path: Path) -> None:
         read_published("mqm", path, reference=str(tmp_path / "ref.txt"))
 
 
+def test_scores_of_raters(tmp_path: Path) -> None:
+    header = ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "score"]
+    rows = [
+        [system, "d", "1", "1", "r1", "one", text, score]
+        for system, text, score in (("Human-A.0", "eins", "6"), ("A", "ein", "4"))
+    ]
+    [found] = read_published("mqm", written(tmp_path / "psqm.tsv", [header, *rows]))
+    assert found.ratings == [RatingRow("d:1", "A", "r1", 4, "sqm")]
+    assert found.outputs == {"A": {"d:1": "ein"}}
+
+
+def test_scores_of_whole_texts_by_unbabel(tmp_path: Path) -> None:
+    misc = '{"mqm": 92.5}'
+    rows = [["ref", "d", "1", "1", "r", "s", "t", "No-error", "No-error", misc]]
+    rows += [["A", "d", "1", "1", "r", "s", "u", category, "Critical", misc] for category in ("Style", "Other")]
+    path = written(tmp_path / "x.tsv", [[*MQM_HEADER, "misc"], *rows])
+    assert read_published("mqm", path)[0].ratings == [RatingRow("d:1", "A", "r", Fraction(185, 2), "mqm")]
+    written(path, [[*MQM_HEADER, "misc"], [*rows[0][:-1], "{}"]])
+    with pytest.raises(DataError, match=r'x.tsv:2: expected JSON such as \{"mqm": 95\} in misc, not'):
+        read_published("mqm", path)
+
+
 AVERAGES = "system mqm_avg_score seg_id\n"
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.data.mqm import HUMAN_TRANSLATION, mqm_weight
+from trubleu.data.ratings import MEAN
 from trubleu.data.raw import OutputTexts, field_of, files_of, finite_number, object_of, put_output, stem, text_files
 from trubleu.data.references import Reference, Segment
 from trubleu.data.sets import RatingRow, file_name, fitting
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _TYPES: Final = ("TGT", "CHK", "BAD", "REF", "SRC")
 _RATED: Final = "TGT"
 _LINE: Final = "USER,SYSTEM,SEGMENT,TYPE,SOURCE LANGUAGE,TARGET LANGUAGE,SCORE,DOCUMENT,…"
+_MEANS: Final = ["SYS", "SID", "RAW.SCR", "Z.SCR", "N"]
 _NO_RATINGS: Final = ("welcome_", "random_", "goodbye_")
 """What the items of Pearmut begin with that are tutorials and checks of attention."""
 
@@ -51,6 +53,8 @@ def read_esa(
             every = chain([first], lines)
             if first.lstrip().startswith(("{", "[")):
                 sets = _of_json(name, first, every)
+            elif first.split() == _MEANS:
+                sets = iter([("means", _of_means(name, lines))])
             else:
                 sets = _of_appraise(name, every, aspect)
             for pair, fields in sets:
@@ -100,6 +104,26 @@ def _of_appraise(name: str, lines: Iterable[str], aspect: str) -> Iterator[Found
         rows = [RatingRow(item, system, rater, score, what) for (item, system, rater), score in kept.items()]
         counts = {each: count for each, count in left_out[pair].items() if count}
         yield pair, {"segments": [], "outputs": {}, "ratings": rows, "left_out": counts}
+
+
+def _of_means(name: str, lines: Iterable[str]) -> dict[str, Any]:
+    """Read WMT's means of direct assessments by segment, raw and standardised (``ad-seg-scores``), without texts."""
+    rows: dict[tuple[str, str, str], RatingRow] = {}
+    for number, line in enumerate(lines, 2):
+        fields = line.split()
+        scores = [finite(each) for each in fields[2:4]]
+        if len(fields) != len(_MEANS) or None in scores:
+            raise DataError(f"{name}:{number}: expected {' '.join(_MEANS)}, not {shown(line)}")
+        for aspect, score in zip(("raw", "z"), scores, strict=True):
+            key = fields[1], file_name(fields[0]), aspect
+            if key in rows:
+                raise DataError(
+                    f"{name}:{number}: segment {fields[1]} of {fields[0]} has scores above; expected one row"
+                )
+            rows[key] = RatingRow(key[0], key[1], MEAN, exact(score or 0), aspect)
+    if not rows:
+        raise DataError(f"{name} has no scores; expected {' '.join(_MEANS)} per line")
+    return {"segments": [], "outputs": {}, "ratings": [*rows.values()], "aspects": ("raw",)}
 
 
 def _penalty(spans: str, place: str) -> int | Fraction | None:

@@ -8,11 +8,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.data.ratings import MEAN
-from trubleu.data.raw import OutputTexts, Rows, files_of, put_output, rows_of, stem, text_files, unquoted
+from trubleu.data.raw import (
+    OutputTexts,
+    Rows,
+    files_of,
+    finite_number,
+    put_output,
+    rows_of,
+    stem,
+    text_files,
+    unquoted,
+)
 from trubleu.data.references import Reference, Segment
 from trubleu.data.sets import RatingRow, file_name, fitting
 from trubleu.data.weights import exact
 from trubleu.errors import DataError, UsageError, counted, shown, some
+from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import read_text_lines
 from trubleu.files.tables import finite
 
@@ -29,12 +40,13 @@ ATTENTION_CHECK: Final = "hotw-test"
 _SPAN: Final = re.compile("</?v>")
 _ERRORS: Final = ("system", "doc", "rater", "source", "target", "category", "severity")
 _AVERAGES: Final = ("system", "mqm_avg_score", "seg_id")
+_SCORED: Final = ("system", "doc", "seg_id", "rater", "source", "target", "score")
 _TEXTS: Final = ("sys", "hyp", "doc", "source", "ref", "score", "seg_id")
 _BESIDE: Final = "_with_"
 
 
 def read_mqm(source: Path, *, reference: str | None = None) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
-    """Yield a set for each file of errors, or for one file of averages.
+    """Yield a set for each file of errors or scores of raters, or for one file of averages.
 
     Parameters
     ----------
@@ -50,7 +62,11 @@ def read_mqm(source: Path, *, reference: str | None = None) -> Iterator[tuple[st
             header = first.split("\t")
             if {"category", "severity"} <= {*header}:
                 number = "globalSegId" if "globalSegId" in header else "seg_id"
-                fields = _of_errors(name, rows_of(name, first, lines, (*_ERRORS, number)), number, given, reference)
+                rows = rows_of(name, first, lines, (*_ERRORS, number))
+                fields = _of_raters(name, rows, number, "mqm", given, reference)
+            elif {*_SCORED} <= {*header}:
+                rows = rows_of(name, first, lines, _SCORED)
+                fields = _of_raters(name, rows, "seg_id", "sqm", given, reference)
             elif source.is_dir():
                 continue  # such as averages, which are published beside the errors
             elif {*_TEXTS} <= {*header}:
@@ -65,9 +81,10 @@ def read_mqm(source: Path, *, reference: str | None = None) -> Iterator[tuple[st
             yield stem(name), [path], fields
 
 
-def _of_errors(
-    name: str, rows: Rows, number: str, given: Sequence[str] | None, reference: str | None
+def _of_raters(
+    name: str, rows: Rows, number: str, aspect: str, given: Sequence[str] | None, reference: str | None
 ) -> dict[str, Any]:
+    """Read what raters gave: errors one by one, or a score (SQM)."""
     outputs: OutputTexts = defaultdict(dict)
     sources: dict[str, str] = {}
     numbers: dict[str, str] = {}
@@ -77,7 +94,7 @@ def _of_errors(
     systems = {row["system"] for _, row in table}
     known = systems | {system.partition(_BESIDE)[0] for system in systems}
     for place, row in table:
-        if row["severity"].lower() == ATTENTION_CHECK:
+        if row.get("severity", "").lower() == ATTENTION_CHECK:
             checks += 1
             continue
         item = f"{row['doc']}:{row[number]}"
@@ -93,14 +110,13 @@ def _of_errors(
         if before.split() == text.split():  # blanks beside the marks of a span are not part of the output
             outputs[system][item] = min(before, text, key=len)
         put_output(outputs, system, item, outputs[system][item] if before.split() == text.split() else text, place)
-        try:
-            weight = mqm_weight(row["category"], row["severity"])
-        except KeyError:
-            raise DataError(
-                f"{place}: the severity {shown(row['severity'])} is not known; expected Critical, Major, Minor, "
-                "Neutral, No-error or HOTW-test"
-            ) from None
-        sums[item, system, row["rater"], f"{system}:{other}" if other else ""] -= weight
+        key = item, system, row["rater"], f"{system}:{other}" if other else ""
+        if "category" not in row:
+            sums[key] = _score(row["score"], place)
+        elif "misc" in row:  # by Unbabel: a score for the whole text in each of its rows
+            sums[key] = _score_within(row["misc"], place)
+        else:
+            sums[key] -= _weight(row, place)
     people = [each for each in outputs if HUMAN_TRANSLATION.fullmatch(each)]
     if not people and given is None:
         raise DataError(
@@ -120,7 +136,7 @@ def _of_errors(
     ]
     rated = {key: score for key, score in sums.items() if key[1] in outputs}
     ratings = [
-        RatingRow(item, system, rater, score, "mqm", pair) for (item, system, rater, pair), score in rated.items()
+        RatingRow(item, system, rater, score, aspect, pair) for (item, system, rater, pair), score in rated.items()
     ]
     fields = fitting(segments, outputs, ratings, name)
     left_out = {"checks of attention": checks, "ratings of human translations": len(sums) - len(rated)}
@@ -172,6 +188,25 @@ def _of_averages(name: str, lines: Iterable[str], given: Sequence[str] | None, r
     texts = {} if given is None else _lines_of(items, given, reference, name)
     segments = [Segment(item, (Reference(text, origin="ref"),)) for item, text in texts.items()]
     return {"segments": segments, "outputs": {}, "ratings": [*ratings.values()], "left_out": left_out}
+
+
+def _weight(row: Mapping[str, str], place: str) -> int | Fraction:
+    try:
+        return mqm_weight(row["category"], row["severity"])
+    except KeyError:
+        raise DataError(
+            f"{place}: the severity {shown(row['severity'])} is not known; expected Critical, Major, Minor, Neutral, "
+            "No-error or HOTW-test"
+        ) from None
+
+
+def _score_within(text: str, place: str) -> int | Fraction:
+    try:
+        return exact(finite_number(parse_json(text)["mqm"], "mqm", place))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f'{place}: expected JSON such as {{"mqm": 95}} in misc, not {shown(text)}') from error
 
 
 def _score(text: str, place: str) -> int | Fraction:
