@@ -17,6 +17,8 @@ from trubleu.explain.segment import explain as explain
 from trubleu.explain.segment import is_explainable as is_explainable
 from trubleu.explain.segment import most_different as most_different
 from trubleu.explain.segment import worst as worst
+from trubleu.explain.similarity import ContextExplanation as ContextExplanation
+from trubleu.explain.similarity import ContextualReference as ContextualReference
 from trubleu.explain.similarity import SimilarityExplanation as SimilarityExplanation
 from trubleu.explain.similarity import SimilarOrder as SimilarOrder
 from trubleu.explain.similarity import SimilarReference as SimilarReference

@@ -14,9 +14,10 @@ import numpy as np
 from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
 from trubleu.explain.explanation import tokens_of, windows
 from trubleu.explain.segment import check_explainable, is_explainable, largest, ngrams_of, weights_of
-from trubleu.explain.similarity import words_met
+from trubleu.explain.similarity import SimilarityMetric, words_met
 from trubleu.metrics.base import as_references, whole_references
 from trubleu.metrics.trubleu import TruBleu
+from trubleu.metrics.trubleu_ctx import TruBleuCtx
 from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
@@ -505,7 +506,10 @@ def _chosen(earned: Mapping[Gram, Sequence[float]], other: int, top: int | None)
 
 
 def _credits(
-    metric: NGramMetric | TruBleu, systems: Sequence[Sequence[str]], references: References, progress: Progress | None
+    metric: NGramMetric | SimilarityMetric,
+    systems: Sequence[Sequence[str]],
+    references: References,
+    progress: Progress | None,
 ) -> dict[Gram, list[float]]:
     """Return the credit of each matched n-gram per system."""
     weights, skipped = weights_of(metric, references)
@@ -531,10 +535,10 @@ def _credits(
 
 
 def _credited(
-    metric: NGramMetric | TruBleu, output: str, part: References, weights: Sequence[float]
+    metric: NGramMetric | SimilarityMetric, output: str, part: References, weights: Sequence[float]
 ) -> Iterator[tuple[Gram, float]]:
     """Yield the n-grams, or words, of one output that were credited."""
-    if isinstance(metric, TruBleu):
+    if isinstance(metric, TruBleu | TruBleuCtx):
         yield from words_met(metric, output, part, weights)
         return
     for gram in chain.from_iterable(ngrams_of(metric, output, part.texts, weights)):
@@ -542,7 +546,7 @@ def _credited(
             yield gram.tokens, gram.credit
 
 
-def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
+def _occurrences(metric: NGramMetric | SimilarityMetric, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
     """Return how often some n-grams occur in a system's outputs."""
     orders = {len(gram) for gram in wanted}
     tokens = (tokens_of(metric, output) for output in outputs)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.metrics import Metric
-    from trubleu.metrics.matching import WordMetric
+    from trubleu.metrics.matching import TextMetric
 
 
 Gram = tuple[str, ...]
@@ -124,7 +124,7 @@ class NGram(NamedTuple):
         return {**plain_fields(self, () if self.near else ("near",)), "count": self.occurrences}
 
 
-def tokens_of(metric: WordMetric, text: str) -> tuple[str, ...]:
+def tokens_of(metric: TextMetric, text: str) -> tuple[str, ...]:
     """Return the tokens of a text as the kernel sees them, without its escapes.
 
     Examples
@@ -135,8 +135,8 @@ def tokens_of(metric: WordMetric, text: str) -> tuple[str, ...]:
     """
     tokenizer = metric.tokenizer
     if tokenizer.native is not None:
-        return tuple(kernels.tokens(text, tokenizer.native, metric.lowercase))
-    return tuple(tokenizer.tokens(text, metric.lowercase))
+        return tuple(kernels.tokens(text, tokenizer.native, bool(metric.lowercase)))
+    return tuple(tokenizer.tokens(text, bool(metric.lowercase)))
 
 
 def windows(tokens: Sequence[str], n: int) -> Iterator[Gram]:

@@ -34,6 +34,7 @@ from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.matching import check_texts
 from trubleu.metrics.sbleu import SentenceBleu
 from trubleu.metrics.trubleu import TruBleu
+from trubleu.metrics.trubleu_ctx import TruBleuCtx
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,19 +43,19 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.explain.explanation import Gram
-    from trubleu.explain.similarity import SimilarityExplanation
+    from trubleu.explain.similarity import SimilarityExplanation, SimilarityMetric
     from trubleu.metrics.base import AnyReferences, Metric
     from trubleu.metrics.bleu import BleuParts
 
 
-EXPLAINABLE: Final = ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
+EXPLAINABLE: Final = ("trubleu", "trubleu-ctx", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
 """Names of the metrics that can be explained, for messages."""
 
 NGramMetric = Bleu | SentenceBleu | Bleu2Vec
 """Metrics that count shared or similar n-grams."""
 
 
-def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
+def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | SimilarityMetric]:
     """Return whether a metric's score can be traced to words or n-grams.
 
     Examples
@@ -63,12 +64,12 @@ def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
     >>> [is_explainable(trubleu.metric(name)) for name in ("trubleu", "sdbleu-2", "chrf")]
     [True, True, False]
     """
-    return isinstance(metric, TruBleu) or (
+    return isinstance(metric, TruBleu | TruBleuCtx) or (
         isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
     )
 
 
-def check_explainable(metric: Metric) -> NGramMetric | TruBleu:
+def check_explainable(metric: Metric) -> NGramMetric | SimilarityMetric:
     """Return the metric if its score can be traced to words or n-grams.
 
     Raises
@@ -107,7 +108,7 @@ def find_segment(references: References, segment: str | int) -> int:
         ) from None
 
 
-def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[list[float], list[int]]:
+def weights_of(metric: NGramMetric | SimilarityMetric, references: References) -> tuple[list[float], list[int]]:
     """Return the weights of all references as the metric sees them, and the indices of the segments it skips."""
     if not isinstance(metric, WeightedMetric):
         return [1.0] * references.count, []
@@ -119,7 +120,7 @@ def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[l
 
 @overload
 def explain(
-    metric: TruBleu, output: str, references: AnyReferences, segment: str | int = 0
+    metric: SimilarityMetric, output: str, references: AnyReferences, segment: str | int = 0
 ) -> SimilarityExplanation: ...
 
 
@@ -139,7 +140,7 @@ def explain(
     Parameters
     ----------
     metric
-        ``trubleu``, ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options (see
+        ``trubleu``, ``trubleu-ctx``, ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options (see
         `trubleu.metric`), except ``definition=release2017``.
     output
         What the system said for this segment.
@@ -185,8 +186,8 @@ def explain(
     part = everything.take([index])
     weights, skipped = weights_of(checked, part)
     signature = str(metric.signature(references))
-    if isinstance(checked, TruBleu):
-        knowing = checked.learned(everything) if checked.learns else checked
+    if isinstance(checked, TruBleu | TruBleuCtx):
+        knowing = checked.learned(everything) if isinstance(checked, TruBleu) and checked.learns else checked
         return explain_similarity(knowing, output, part, weights, skipped=bool(skipped), signature=signature)
     return _explain_ngrams(checked, output, part, weights, skipped=bool(skipped), signature=signature)
 

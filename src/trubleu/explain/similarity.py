@@ -1,22 +1,27 @@
-"""Explanations of trubleu: aligned words, the similarity of the texts, and the resulting score."""
+"""Explanations of trubleu and trubleu-ctx: aligned words, the similarity of the texts, and the resulting score."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from trubleu.errors import TrubleuWarning
 from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, described, reference_texts
+from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
+from trubleu.metrics.trubleu import ComparedReference, SegmentParts
+from trubleu.metrics.trubleu_ctx import ContextReference, SupportedSentence, TruBleuCtx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.data import References
-    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
-    from trubleu.metrics.trubleu import SegmentParts, TruBleu
+    from trubleu.metrics.trubleu import TruBleu
+
+
+_EXACT: Final = 0.9995  # equal words of this similarity stand in the same context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +106,8 @@ class SimilarityExplanation(ExplainedOutput):
         the segment is skipped.
     """
 
+    in_context: ClassVar[bool] = False
+
     token_weights: tuple[float, ...]
     references: tuple[SimilarReference, ...]
     uses_characters: bool
@@ -129,9 +136,13 @@ class SimilarityExplanation(ExplainedOutput):
         pairs = [pair for order in self.references[place].orders[:1] for pair in order.pairs]
         return {pair.position: pair for pair in sorted(pairs, key=lambda pair: pair.position)}
 
+    def reached(self, place: int) -> dict[int, AlignedNgrams]:
+        """Return the alignment of each word of a reference with the output, by position."""
+        return {pair.reference_position: pair for pair in self.met(place).values()}
+
     def missed(self, place: int) -> list[int]:
         """Return the positions of the reference words that no output word was aligned with."""
-        found = {pair.reference_position for pair in self.met(place).values()}
+        found = self.reached(place)
         return [position for position in range(len(self.references[place].tokens)) if position not in found]
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,17 +151,69 @@ class SimilarityExplanation(ExplainedOutput):
         del values["uses_characters"]
         for written, reference in zip(values["references"], self.references, strict=True):
             for place, order in enumerate(reference.orders):
-                written["orders"][place]["pairs"] = [
-                    {
-                        "position": pair.position,
-                        "tokens": list(self.tokens[pair.position :][: order.order]),
-                        "reference_position": pair.reference_position,
-                        "reference_tokens": list(reference.tokens[pair.reference_position :][: order.order]),
-                        "exact": pair.exact,
-                        "similarity": pair.similarity,
-                    }
-                    for pair in order.pairs
-                ]
+                written["orders"][place]["pairs"] = self._written(reference, order.pairs)
+        return values
+
+    def _written(self, reference: SimilarReference, pairs: Sequence[AlignedNgrams]) -> list[dict[str, Any]]:
+        return [
+            {
+                "position": pair.position,
+                "tokens": list(self.tokens[pair.position :][: pair.order]),
+                "reference_position": pair.reference_position,
+                "reference_tokens": list(reference.tokens[pair.reference_position :][: pair.order]),
+                "exact": pair.exact,
+                "similarity": pair.similarity,
+            }
+            for pair in pairs
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextualReference(SimilarReference):
+    """One reference of the segment, compared in context; its similarity is the mean of its parts.
+
+    Attributes
+    ----------
+    text_similarity
+        The cosine of the two texts above its baseline; None if there is nothing to compare.
+    equal
+        Whether the two have the same words, so their similarity is 1 whatever the parts are.
+    reached
+        For each word of the reference the nearest one of the output, if it is nearer than unrelated words.
+    sentences
+        For each sentence of the output, if one of the two has several, the nearest one of the reference.
+    """
+
+    text_similarity: float | None
+    equal: bool
+    reached: tuple[AlignedNgrams, ...]
+    sentences: tuple[SupportedSentence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextExplanation(SimilarityExplanation):
+    """How ``trubleu-ctx`` scored one output.
+
+    Attributes
+    ----------
+    references
+        The segment's references in their order. A word may be the nearest one of several, so which words of the
+        output are met and which of a reference are reached are two questions.
+    """
+
+    in_context: ClassVar[bool] = True
+
+    references: tuple[ContextualReference, ...]
+
+    def reached(self, place: int) -> dict[int, AlignedNgrams]:
+        """Return the nearest output word of each word of a reference, by position."""
+        return {pair.reference_position: pair for pair in self.references[place].reached}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
+        values = SimilarityExplanation.to_dict(self)
+        for written, reference in zip(values["references"], self.references, strict=True):
+            written["reached"] = self._written(reference, reference.reached)
         return values
 
 
@@ -158,8 +221,18 @@ AnyExplanation: TypeAlias = Explanation | SimilarityExplanation
 """An explanation of either kind."""
 
 
+SimilarityMetric: TypeAlias = "TruBleu | TruBleuCtx"
+"""Metrics that compare an output with each reference by similar words."""
+
+
 def explain_similarity(
-    metric: TruBleu, output: str, references: References, weights: Sequence[float], *, skipped: bool, signature: str
+    metric: SimilarityMetric,
+    output: str,
+    references: References,
+    weights: Sequence[float],
+    *,
+    skipped: bool,
+    signature: str,
 ) -> SimilarityExplanation:
     """Explain how an output got its score.
 
@@ -178,7 +251,8 @@ def explain_similarity(
     signature
         How the number is made.
     """
-    parts = _parts(metric, output, references)
+    parts, in_context = _parts(metric, output, references)
+    uses_characters = isinstance(metric, TruBleuCtx) or metric.characters
     first, merged = _merged(references.texts, weights)
     similarities = {place: parts.references[place].score for place in merged}
     good = {place: weight for place, weight in merged.items() if weight > 0}
@@ -202,7 +276,7 @@ def explain_similarity(
     pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
     for pair in parts.pairs:
         pairs[pair.reference, pair.order].append(pair)
-    return SimilarityExplanation(
+    found = SimilarityExplanation(
         **described(references, metric, signature, output),
         tokens=parts.tokens,
         token_weights=parts.weights,
@@ -213,7 +287,7 @@ def explain_similarity(
                 repeats=None if place in merged else first[place],
                 similarity=similarities.get(place),
                 characters=parts.references[place].characters
-                if metric.characters and place in merged and parts.tokens and said["tokens"]
+                if uses_characters and place in merged and parts.tokens and said["tokens"]
                 else None,
                 orders=_orders(parts, place, pairs) if place in merged else (),
                 share=good[place] / total if place in good else 0.0,
@@ -221,22 +295,79 @@ def explain_similarity(
             )
             for place, said in enumerate(reference_texts(references, parts.reference_tokens, shown))
         ),
-        uses_characters=metric.characters,
+        uses_characters=uses_characters,
         weighted=any(weight != 1 for weight in weights),
         best_from=best_from,
         most_similar=most_similar,
         **outcome,
     )
+    return _with_context(found, metric, in_context) if isinstance(metric, TruBleuCtx) else found
+
+
+def _with_context(
+    found: SimilarityExplanation, metric: TruBleuCtx, parts: Sequence[ContextReference]
+) -> ContextExplanation:
+    """Add what only an encoder tells."""
+    references = []
+    for place, (reference, part) in enumerate(zip(found.references, parts, strict=True)):
+        compared = reference.similarity is not None and bool(found.tokens and reference.tokens)
+        orders = reference.orders if compared and not math.isnan(part.words) else ()
+        references.append(
+            ContextualReference(
+                **_fields(reference)
+                | {
+                    # Of the mean cosines, not of those of single words, which are held against the baseline one by one.
+                    "orders": tuple(
+                        SimilarOrder(
+                            order=1, precision=part.precision, recall=part.recall, f=part.words, pairs=each.pairs
+                        )
+                        for each in orders
+                    )
+                },
+                text_similarity=part.text if compared else None,
+                equal=part.equal,
+                reached=_nearest(metric, part, found.tokens, reference.tokens, place, of_output=False)
+                if compared
+                else (),
+                sentences=metric.supported_sentences(found.output, reference.text) if compared else (),
+            )
+        )
+    return ContextExplanation(**_fields(found) | {"references": tuple(references)})
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    return {each.name: getattr(thing, each.name) for each in fields(thing)}
+
+
+def _nearest(
+    metric: TruBleuCtx,
+    part: ContextReference,
+    tokens: Sequence[str],
+    reference_tokens: Sequence[str],
+    place: int,
+    *,
+    of_output: bool,
+) -> tuple[AlignedNgrams, ...]:
+    """Return the words of one side, each with the nearest one of the other, that are nearer than unrelated words."""
+    found = []
+    for own, met in enumerate(part.met if of_output else part.met_by):
+        similarity = metric.word_similarity(met.cosine)
+        if met.position is None or similarity <= 0:
+            continue
+        here, there = (own, met.position) if of_output else (met.position, own)
+        exact = similarity > _EXACT and tokens[here] == reference_tokens[there]
+        found.append(AlignedNgrams(place, 1, here, there, exact, 1.0 if exact else similarity))
+    return tuple(found)
 
 
 def words_met(
-    metric: TruBleu, output: str, references: References, weights: Sequence[float]
+    metric: SimilarityMetric, output: str, references: References, weights: Sequence[float]
 ) -> Iterator[tuple[tuple[str], float]]:
     """Yield the output words aligned with the best reference, each with its weight times the similarity.
 
     A subset of `explain_similarity`, without what is only displayed.
     """
-    parts = _parts(metric, output, references)
+    parts, _ = _parts(metric, output, references)
     _, merged = _merged(references.texts, weights)
     good = {place: weight for place, weight in merged.items() if weight > 0}
     best_from = _best(good, {place: parts.references[place].score for place in good})
@@ -245,9 +376,30 @@ def words_met(
             yield (parts.tokens[pair.position],), parts.weights[pair.position] * pair.similarity
 
 
-def _parts(metric: TruBleu, output: str, references: References) -> SegmentParts:
+def _parts(
+    metric: SimilarityMetric, output: str, references: References
+) -> tuple[SegmentParts, tuple[ContextReference, ...]]:
+    """Return the components of a score, and those that only an encoder tells."""
     with warnings.catch_warnings(action="ignore", category=TrubleuWarning):  # issued when the corpus is scored
-        return metric.parts(output, references)
+        if not isinstance(metric, TruBleuCtx):
+            return metric.parts(output, references), ()
+        found = metric.parts(output, references)
+    pairs = [
+        pair
+        for place, (part, tokens) in enumerate(zip(found.references, found.reference_tokens, strict=True))
+        for pair in _nearest(metric, part, found.tokens, tokens, place, of_output=True)
+    ]
+    parts = SegmentParts(
+        references=tuple(ComparedReference(each.score, each.characters, (each.words,)) for each in found.references),
+        pairs=tuple(pairs),
+        earned=found.earned,
+        cut=found.cut,
+        tokens=found.tokens,
+        reference_tokens=found.reference_tokens,
+        weights=(1.0,) * len(found.tokens),
+        reference_weights=tuple((1.0,) * len(tokens) for tokens in found.reference_tokens),
+    )
+    return parts, found.references
 
 
 def _merged(texts: Sequence[str], weights: Sequence[float]) -> tuple[list[int], dict[int, float]]:

@@ -34,4 +34,5 @@ from trubleu.metrics.trubleu import TruBleu as TruBleu
 from trubleu.metrics.trubleu_ctx import ContextParts as ContextParts
 from trubleu.metrics.trubleu_ctx import ContextReference as ContextReference
 from trubleu.metrics.trubleu_ctx import MetWord as MetWord
+from trubleu.metrics.trubleu_ctx import SupportedSentence as SupportedSentence
 from trubleu.metrics.trubleu_ctx import TruBleuCtx as TruBleuCtx

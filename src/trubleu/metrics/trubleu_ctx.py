@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors.encoders.encoder import AnyEncoder
     from trubleu.vectors.encoders.texts import EncodedTexts
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])|\n+")
 
 SLICE_TEXTS: Final = 1 << 11
 """Texts that are encoded together; the vectors of all of their words are in memory at once."""
@@ -83,6 +86,22 @@ class ContextReference(NamedTuple):
     cosine: float
     met: tuple[MetWord, ...]
     met_by: tuple[MetWord, ...]
+
+
+class SupportedSentence(NamedTuple):
+    """A sentence of an output, and the nearest sentence of a reference.
+
+    Attributes
+    ----------
+    sentence, reference_sentence
+        The two sentences.
+    similarity
+        The cosine of the two, encoded on their own, above its baseline.
+    """
+
+    sentence: str
+    reference_sentence: str
+    similarity: float
 
 
 class ContextParts(NamedTuple):
@@ -262,6 +281,26 @@ class TruBleuCtx(WeightedMetric, TextMetric):
             cut=cut,
             tokens=tokens[0],
             reference_tokens=tuple(tokens[1:]),
+        )
+
+    def word_similarity(self, cosine: float) -> float:
+        """Return the cosine of two words above its baseline, at least 0."""
+        return float(_above(np.array([cosine]), self._encoder.baselines.words or 0.0)[0])
+
+    def supported_sentences(self, output: str, reference: str) -> tuple[SupportedSentence, ...]:
+        """Return the nearest sentence of a reference for each sentence of an output; none if both have only one."""
+        own, others = (_SENTENCE_END.split(text.strip()) for text in (output, reference))
+        if len(own) == len(others) == 1:
+            return ()
+        lines = self.tokenizer.lines((*own, *others), bool(self.lowercase))
+        encoded = self._encoder.encode(lines, 1)
+        left, right = np.indices((len(own), len(others)))
+        cosines = encoded.similarities(left.ravel(), right.ravel() + len(own), 1)[:, 2].reshape(left.shape)
+        nearest = cosines.argmax(axis=1)
+        similarities = _above(cosines.max(axis=1), self._encoder.baselines.text)
+        return tuple(
+            SupportedSentence(sentence, others[place], similarity)
+            for sentence, place, similarity in zip(own, nearest.tolist(), similarities.tolist(), strict=True)
         )
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:

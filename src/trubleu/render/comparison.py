@@ -20,6 +20,7 @@ from trubleu.explain.explanation import Explanation
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.trubleu import TruBleu
+from trubleu.metrics.trubleu_ctx import TruBleuCtx
 from trubleu.progress import Steps, no_steps
 from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, table_grid, with_strips
 from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
@@ -158,7 +159,7 @@ def _records(comparison: SystemComparison) -> Iterator[Table]:
 
 def _by_words(comparison: SystemComparison) -> bool:
     """Return whether differences go by words, and not by n-grams."""
-    return isinstance(comparison.metrics[comparison.metric], TruBleu)
+    return isinstance(comparison.metrics[comparison.metric], TruBleu | TruBleuCtx)
 
 
 def _by_winner(
@@ -260,7 +261,8 @@ def _notes(comparison: SystemComparison) -> Iterator[str]:
     if any(row.segments < FEW_SEGMENTS for row in comparison.buckets if row.low is not None):
         yield f"intervals of buckets of fewer than {FEW_SEGMENTS} segments are too narrow"
     if comparison.ngrams and _by_words(comparison):
-        yield "words: credit is what they weigh times their similarity to what they met in the best reference, summed"
+        times = "" if isinstance(comparison.metrics[comparison.metric], TruBleuCtx) else "what they weigh times "
+        yield f"words: credit is {times}their similarity to what they met in the best reference, summed"
     yield "trubleu explain --segment ID shows a segment in full; --format html all segments in a page"
 
 

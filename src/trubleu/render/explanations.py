@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from trubleu.explain.explanation import windows
-from trubleu.explain.similarity import SimilarityExplanation
+from trubleu.explain.similarity import ContextExplanation, ContextualReference, SimilarityExplanation
 from trubleu.render.charts import table_grid, with_minus
 from trubleu.render.pages import page_asset, page_style, rendered_page
 from trubleu.render.tables import Column, Table, one_line, render_tables, table_of, truncated, width
@@ -164,6 +164,10 @@ def _similarity_blocks(explanation: SimilarityExplanation, digits: int) -> Itera
     yield "\n".join([labelled("output", explanation.output), "references", *references])
     words = [_word_table(explanation)] if explanation.tokens else []
     yield "\n".join([*words, *_missed(explanation)])
+    if isinstance(explanation, ContextExplanation):
+        for place in _compared(explanation):
+            if explanation.references[place].sentences:
+                yield render_tables([sentence_table(explanation, place)]).rstrip("\n")
     yield render_tables([similarity_table(explanation)], "text", digits).rstrip("\n")
     lines = (line.rpartition(": ") for line in conclusion(explanation, digits))
     yield "\n".join(wrapped(label + colon, text) for label, colon, text in lines)
@@ -198,7 +202,7 @@ def _word_table(explanation: SimilarityExplanation) -> str:
     for most in range(ALL_REFERENCES, 0, -1):
         columns = [
             Column("word", of=lambda at: _short(tokens[at])),
-            Column("weighs", kind="number", digits=2, of=lambda at: weights[at]),
+            *([] if explanation.in_context else [Column("weighs", kind="number", digits=2, of=lambda at: weights[at])]),
         ]
         for place in _compared(explanation, most):
             partner = partial(_partner, explanation.references[place], explanation.met(place))
@@ -227,7 +231,8 @@ def _missed(explanation: SimilarityExplanation) -> Iterator[str]:
     for place in _compared(explanation):
         reference = explanation.references[place]
         words = [
-            f"{_short(reference.tokens[position])} {reference.token_weights[position]:.2f}"
+            _short(reference.tokens[position])
+            + ("" if explanation.in_context else f" {reference.token_weights[position]:.2f}")
             for position in explanation.missed(place)
         ]
         if words:
@@ -235,11 +240,23 @@ def _missed(explanation: SimilarityExplanation) -> Iterator[str]:
 
 
 def factors(explanation: SimilarityExplanation, reference: SimilarReference) -> Iterator[tuple[str, float | None]]:
-    """Yield the F values of a similarity with their names: words, bigrams and so on, and characters if they count."""
+    """Yield the parts of a similarity by name: F of words, bigrams and so on, of characters, and that of the text."""
     for order in reference.orders:
         yield "words" if order.order == 1 else f"{order_name(order.order)}s", order.f
     if explanation.uses_characters:
         yield "characters", reference.characters
+    if isinstance(reference, ContextualReference):
+        yield "text", reference.text_similarity
+
+
+def sentence_table(explanation: ContextExplanation, place: int) -> Table:
+    """Return the sentences of an output, each with the sentence of a reference that is nearest to it."""
+    columns = [
+        Column("sentence", of=lambda pair: one_line(pair.sentence)),
+        Column("reference_sentence", f"nearest in #{place + 1}", of=lambda pair: one_line(pair.reference_sentence)),
+        Column("similarity", kind="number", digits=3),
+    ]
+    return table_of(explanation.references[place].sentences, columns)
 
 
 def similarity_table(explanation: SimilarityExplanation) -> Table:
@@ -255,7 +272,7 @@ def similarity_table(explanation: SimilarityExplanation) -> Table:
     columns = [
         Column("reference"),
         *([Column("weight", kind="signed")] if explanation.weighted else []),
-        *(Column(name, f"F {name}", kind="number", digits=3) for name in names),
+        *(Column(name, name if name == "text" else f"F {name}", kind="number", digits=3) for name in names),
         Column("similarity", kind="number", digits=3),
     ]
     return Table("", columns, rows)
@@ -298,11 +315,16 @@ def _similarity_conclusion(explanation: SimilarityExplanation, digits: int) -> I
 
 
 def _product(explanation: SimilarityExplanation, reference: SimilarReference) -> str:
-    """Return a similarity as the product of its F values."""
+    """Return a similarity as the product of its F values, or as the mean of its parts."""
     if not explanation.tokens:
         return "0, as the output has no words"
     if not reference.tokens:
         return "0, as this reference has no words"
+    if isinstance(reference, ContextualReference):
+        if reference.equal:
+            return "1, as both have the same words"
+        parts = [f"{value:.3f}" for _, value in factors(explanation, reference) if value is not None]
+        return f"({' + '.join(parts)}) / {len(parts)} = {reference.similarity:.3f}"
     orders = len(reference.orders)
     words = [f"{max(order.f, _LEAST):.3f}" for order in reference.orders if order.f is not None]
     characters = [] if reference.characters is None else [f"{max(reference.characters, _LEAST):.3f}"]
@@ -674,7 +696,7 @@ def output_words(explanation: SimilarityExplanation, places: Sequence[int]) -> l
     for position, text in enumerate(explanation.tokens):
         pairs = [(place, pairs.get(position)) for place, pairs in met]
         known = [_id(place, pair) for place, pair in pairs if pair is not None]
-        head = f"“{text}”, which weighs {explanation.token_weights[position]:.2f}, "
+        head = f"“{text}”{_weighs(explanation, explanation.token_weights[position])} "
         said = [head + _met_text(explanation, place, pair) for place, pair in pairs]
         token = TokenView(text, " ".join(known) or f"output-{position}", "\n".join(said))
         found.append(_word_run(explanation, token, *pairs[0]) if pairs else RunView([token]))
@@ -684,11 +706,11 @@ def output_words(explanation: SimilarityExplanation, places: Sequence[int]) -> l
 def reference_words(explanation: SimilarityExplanation, place: int) -> list[RunView]:
     """Return the words of a reference, marked by their similarity."""
     reference = explanation.references[place]
-    pairs = {pair.reference_position: pair for pair in explanation.met(place).values()}
+    pairs = explanation.reached(place)
     found = []
     for position, text in enumerate(reference.tokens):
         pair = pairs.get(position)
-        said = f"“{text}” of #{place + 1}, which weighs {reference.token_weights[position]:.2f}, "
+        said = f"“{text}” of #{place + 1}{_weighs(explanation, reference.token_weights[position])} "
         if pair is None:
             said += "was met by no word of the output"
         elif pair.exact:
@@ -712,7 +734,13 @@ def _met_text(explanation: SimilarityExplanation, place: int, pair: AlignedNgram
     reference = explanation.references[place]
     other = reference.tokens[pair.reference_position]
     weight = reference.token_weights[pair.reference_position]
-    return f"met “{other}” in #{place + 1}, which weighs {weight:.2f}: similarity {pair.similarity:.2f}"
+    weighs = _weighs(explanation, weight).removesuffix(",")
+    return f"met “{other}” in #{place + 1}{weighs}: similarity {pair.similarity:.2f}"
+
+
+def _weighs(explanation: SimilarityExplanation, weight: float) -> str:
+    """Return what a word weighs, in the middle of a sentence; nothing where all weigh the same."""
+    return "" if explanation.in_context else f", which weighs {weight:.2f},"
 
 
 def _word_run(explanation: SimilarityExplanation, token: TokenView, place: int, pair: AlignedNgrams | None) -> RunView:
@@ -879,7 +907,8 @@ _IN_TEMPLATES: Final = {
     each.__name__: each
     for each in (
         conclusion, factors, matched_ngrams, near_tables, ngram_table, ngram_title, order_table, output_view,
-        output_words, reference_groups, reference_notes, reference_words, score_text, shown_weight, similarity_table,
+        output_words, reference_groups, reference_notes, reference_words, score_text, sentence_table, shown_weight,
+        similarity_table,
         similarity_views, table_grid, unmatched, weight_classes, with_minus,
     )
 }  # fmt: skip

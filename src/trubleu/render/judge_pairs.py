@@ -17,6 +17,7 @@ from trubleu.judge.pairs.results import Measure
 from trubleu.judge.report import Rival, brief_interval, data_needed, standard_error, verdict
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.trubleu import TruBleu
+from trubleu.metrics.trubleu_ctx import TruBleuCtx
 from trubleu.render import charts, explanations
 from trubleu.render.judge_ratings import metric_table
 from trubleu.render.pages import report_page
@@ -305,7 +306,7 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
         "measure": measure,
         "weighted": explained and isinstance(metric, WeightedMetric),
         "explained": explained,
-        "similar": explained and isinstance(metric, TruBleu),
+        "similar": explained and isinstance(metric, TruBleu | TruBleuCtx),
         "rated": any(one.weighted() for evidence in report.evidence for one in evidence.references_a.values()),
         "observations": views,
         "total": selection.total,
