@@ -307,6 +307,12 @@ def test_with_minilm() -> None:
     assert metric.segments(["\ud800 x"], [["\ud800 x"]])[0] == 100
 
 
+def test_a_language_that_the_encoder_does_not_know() -> None:
+    german = ["der Hund ist nicht auf der Straße und sie hat ihn auch nicht gesehen"] * 60
+    with pytest.warns(TrubleuWarning, match=r"in German, and all-MiniLM-L6-v2 knows only English.*--encoder FOLDER\)"):
+        TruBleuCtx().segments(german, [[text] for text in german])
+
+
 def test_other_weights_than_the_pinned_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx, "WEIGHTS_SHA256", "0" * 64)
     with pytest.raises(

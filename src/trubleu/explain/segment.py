@@ -140,8 +140,8 @@ def explain(
     Parameters
     ----------
     metric
-        ``trubleu``, ``trubleu-ctx``, ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options (see
-        `trubleu.metric`), except ``definition=release2017``.
+        ``trubleu``, ``trubleu-ctx``, ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any
+        options (see `trubleu.metric`), except ``definition=release2017``.
     output
         What the system said for this segment.
     references

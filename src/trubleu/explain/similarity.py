@@ -390,7 +390,10 @@ def _parts(
         for pair in _nearest(metric, part, found.tokens, tokens, place, of_output=True)
     ]
     parts = SegmentParts(
-        references=tuple(ComparedReference(each.score, each.characters, (each.words,)) for each in found.references),
+        references=tuple(
+            ComparedReference(each.score, each.characters, (each.words if found.tokens and tokens else math.nan,))
+            for each, tokens in zip(found.references, found.reference_tokens, strict=True)
+        ),
         pairs=tuple(pairs),
         earned=found.earned,
         cut=found.cut,

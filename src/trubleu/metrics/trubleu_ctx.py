@@ -14,6 +14,7 @@ import numpy as np
 from trubleu.errors import CountedWarning
 from trubleu.metrics.base import AnyReferences, whole_references
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
+from trubleu.metrics.bleu2vec.bleu2vec import warn_of_language
 from trubleu.metrics.chrf import ChrF
 from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.matching import TextMetric, TextPairs, mean_score
@@ -180,6 +181,8 @@ class TruBleuCtx(WeightedMetric, TextMetric):
     def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the segment's score and 1, or 0 and 0 for a skipped segment."""
         weights, skipped = self.weights(given.references)
+        others = "an encoder of that language (--encoder FOLDER)"
+        warn_of_language(self._encoder.encoder, given.references, others)
         merged = merged_weights(given.references, weights)
         plain = None if bool((merged == 1).all()) else merged
         offsets, threads = given.references.offsets, resolve_threads(given.threads, len(given.outputs), 1)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from trubleu.metrics.matching import TextPairs
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource, VectorSource
+    from trubleu.vectors.encoders.encoder import Encoder
 
 
 UNKNOWN: Final = 0.001
@@ -75,8 +76,20 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
         warnings.warn(what, TrubleuWarning, stacklevel=4)
 
 
-def warn_of_language(source: VectorSource, references: References) -> None:
-    """Warn if the references are in a language that the vectors do not know, where it is known which they do."""
+def warn_of_language(
+    source: VectorSource | Encoder, references: References, others: str = "vectors of that language (--vectors PATH)"
+) -> None:
+    """Warn if the references are in a language that the vectors do not know, where it is known which they do.
+
+    Parameters
+    ----------
+    source
+        What gives the vectors.
+    references
+        The references.
+    others
+        What to use in its place.
+    """
     known = getattr(source.source if isinstance(source, Composed) else source, "languages", None)
     if known is None:
         return
@@ -84,7 +97,7 @@ def warn_of_language(source: VectorSource, references: References) -> None:
     if seen is not None:
         what = (
             f"the references seem to be in {seen}, and {source.name} knows only {' and '.join(known)}, so unrelated "
-            "texts look similar; use vectors of that language (--vectors PATH), or the metric chrf"
+            f"texts look similar; use {others}, or the metric chrf"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=5)
 

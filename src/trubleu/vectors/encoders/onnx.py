@@ -13,6 +13,7 @@ import numpy as np
 from trubleu.errors import DataError, MissingExtraError
 from trubleu.files.paths import read_whole
 from trubleu.optional_deps import needed
+from trubleu.text.languages import ENGLISH
 from trubleu.vectors.encoders.encoder import MINILM
 from trubleu.vectors.encoders.pieces import (
     REQUIREMENT,
@@ -52,7 +53,7 @@ class OnnxEncoder(PieceEncoder):
         Its ONNX file.
     data
         The contents of that file.
-    name, settings, weights_hash, place, baseline_file
+    name, settings, weights_hash, place, baseline_file, languages
         As for `PieceEncoder`.
     """
 
@@ -189,6 +190,7 @@ def minilm(window: int) -> OnnxEncoder:
         weights_hash=digest,
         place=MINILM,
         baseline_file=_OWN / "baseline.json",
+        languages=ENGLISH,
     )
 
 

@@ -195,16 +195,27 @@ class PieceEncoder(ABC):
         The folder, or ``minilm``, from which a copy of a pickle opens it again.
     baseline_file
         Where its baselines are kept.
+    languages
+        The languages of the texts that it was trained on; None if unknown.
     """
 
     one_by_one = False
     """Whether the states of a text depend on the other ones of a batch, as where activations are quantised."""
 
-    def __init__(self, name: str, settings: FolderSettings, weights_hash: str, place: str, baseline_file: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: FolderSettings,
+        weights_hash: str,
+        place: str,
+        baseline_file: Path,
+        languages: tuple[str, ...] | None = None,
+    ) -> None:
         self.name = name
         self._settings = settings
         self._weights_hash = weights_hash
         self._place = place
+        self.languages = languages
         self.baseline_file: Path | None = baseline_file
 
     @property
