@@ -139,7 +139,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     (tmp_path / "other").write_text("no idea\n")
     (tmp_path / "ref").write_text("sounds good\n")
     systems = [str(tmp_path / name) for name in ("out", "other")]
-    for command, more in (("explain", ["--worst", "1"]), ("compare", [])):
+    for command, more in (("explain", ["--differ", "1"]), ("compare", [])):
         arguments = [command, *more, "--ref", str(tmp_path / "ref"), *systems, "-m", "trubleu-ctx", "--format", "html"]
         assert main([*arguments, "--out", str(tmp_path / f"{command}.html")]) == 0
         assert "trubleu-ctx" in (tmp_path / f"{command}.html").read_text()
