@@ -130,6 +130,7 @@ def test_without_vectors_of_words() -> None:
 def test_compare_credits_words(metric: TruBleuCtx) -> None:
     systems = {"A": ["the cat sat", "a mat"], "B": ["the mat", "a mat"]}
     found = compare_systems(systems, [["the cat sat"], ["a cat"]], {"trubleu-ctx": metric})
+    assert found.ngrams is not None
     credited: dict[tuple[str, ...], Any] = {gram.tokens: gram for gram in found.ngrams}
     assert credited["sat",].difference > 0
 
