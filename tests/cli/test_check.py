@@ -219,6 +219,16 @@ def test_a_new_question_counts_for_findings_only(run: Run, folder: Path) -> None
     assert "1 new (findings only)" in out
 
 
+def test_a_new_question_without_a_good_answer_does_not_fail(run: Run, folder: Path) -> None:
+    rows = [{"id": f"q{at}", "answer": text} for at, text in enumerate([*GOOD, "We sell 12 bikes for €90."], 1)]
+    jsonl(folder / "new.jsonl", list(rows))
+    report = json_report(run, "new.jsonl", *BASE[:4])
+    assert (report["exit_code"], report["questions"], report["new_questions"]) == (0, 13, 1)
+    (folder / "checks.toml").write_text('excludes = ["bikes"]\n')
+    code, out, _ = run("new.jsonl", *BASE[:4], "--settings", "checks.toml")
+    assert (code, "fail: q13: excludes" in out) == (1, True)
+
+
 def test_only_common_leaves_out_what_is_gone(run: Run, folder: Path) -> None:
     answers(folder / "new.jsonl", GOOD[:-2])
     code, _, err = run("new.jsonl", *BASE)

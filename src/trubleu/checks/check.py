@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
@@ -39,6 +40,9 @@ Unsure: TypeAlias = Literal["exit", "pass", "fail"]
 
 UNSURE: Final = get_args(Unsure)
 
+WITHOUT_REFERENCES: Final = ("empty", "markup", "contains", "excludes", "regex")
+"""Kinds of findings that need no good answer; a new question without one is looked at for these only."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCase:
@@ -61,7 +65,8 @@ class CheckedCase:
 
     def change(self, metric: str) -> float:
         """Return the change of the score; 0 if it does not count."""
-        return self.scores[metric] - self.old_scores[metric] if metric in self.old_scores else 0.0
+        both = metric in self.scores and metric in self.old_scores
+        return self.scores[metric] - self.old_scores[metric] if both else 0.0
 
     @property
     def failing(self) -> tuple[Finding, ...]:
@@ -217,9 +222,11 @@ def check_answers(
     for case, found in zip(cases.items, findings, strict=True):
         place = place_of.get(case.id)
         sides = [
-            {name: float(rows[side, place]) for name, rows in scores.items() if side < len(rows)}
-            if place is not None
-            else {}
+            {
+                name: float(rows[side, place])
+                for name, rows in scores.items()
+                if place is not None and side < len(rows) and math.isfinite(rows[side, place])
+            }
             for side in (0, 1)
         ]
         items.append(CheckedCase(case=case, scores=sides[0], old_scores=sides[1], findings=tuple(found)))
@@ -252,14 +259,10 @@ def compare_cases(cases: Cases, metrics: Mapping[str, Metric], report: CheckRepo
         systems["baseline"] = [plain_text(case.old[0]) for case in scored]
     drawing = {name: getattr(report.conditions, name) for name in ("resamples", "confidence", "seed")}
     sampling = Sampling(interval=True, test="randomisation" if cases.compared else None, **drawing)
-    items = [item for item in report.items if item.scores]
+    found = {item.case.id: item for item in report.items}
+    sides = [[found[case.id].scores for case in scored], [found[case.id].old_scores for case in scored]]
     scores = {
-        name: np.array(
-            [
-                [side[name] for side in sides]
-                for sides in zip(*((i.scores, i.old_scores)[: len(systems)] for i in items), strict=True)
-            ]
-        )
+        name: np.array([[each.get(name, math.nan) for each in side] for side in sides[: len(systems)]])
         for name in metrics
     }
     if cases.compared:
@@ -307,6 +310,10 @@ def _without_markdown(signature: str) -> str:
 def _findings(cases: Cases, checks: Checks) -> list[list[Finding]]:
     """Return the findings of each question that its old answers do not have."""
     after = _by_case(checks, [[_item(case, text, case.old) for text in case.new] for case in cases.items])
+    after = [
+        found if case.good else [[each for each in one if each.kind in WITHOUT_REFERENCES] for one in found]
+        for case, found in zip(cases.items, after, strict=True)
+    ]
     # Old answers matter only where the new ones have findings.
     olds = [case.old if any(found) else () for case, found in zip(cases.items, after, strict=True)]
     before = _by_case(
