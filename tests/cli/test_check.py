@@ -220,8 +220,7 @@ def test_a_new_question_counts_for_findings_only(run: Run, folder: Path) -> None
 
 
 def test_a_new_question_without_a_good_answer_does_not_fail(run: Run, folder: Path) -> None:
-    rows = [{"id": f"q{at}", "answer": text} for at, text in enumerate([*GOOD, "We sell 12 bikes for €90."], 1)]
-    jsonl(folder / "new.jsonl", list(rows))
+    answers(folder / "new.jsonl", [*GOOD, "We sell 12 bikes for €90."])
     report = json_report(run, "new.jsonl", *BASE[:4])
     assert (report["exit_code"], report["questions"], report["new_questions"]) == (0, 13, 1)
     (folder / "checks.toml").write_text('excludes = ["bikes"]\n')
