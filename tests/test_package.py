@@ -240,7 +240,7 @@ def test_options_beside_the_name() -> None:
         ("", r"is not a metric"),
         ("nowhere.to.be.found:Metric", r"cannot be loaded: there is no module nowhere "),
         ("trubleu.metrics:Nope", r"the module trubleu.metrics has no Nope"),
-        ("os:sep", r"os:sep is not a class"),
+        ("os:sep", r"os:sep is neither a class derived from trubleu.Metric nor a function"),
         ("collections:OrderedDict", r"is not a metric; name a class that is derived from trubleu.Metric"),
     ],
 )
@@ -267,7 +267,9 @@ def test_an_option_given_twice_or_of_the_wrong_type() -> None:
         with pytest.raises(UsageError, match=r"smoothing_value=.* must be a number, at least 0"):
             metric("bleu", smoothing="floor", smoothing_value=value)
     wrong: Any = 5
-    with pytest.raises(UsageError, match="a metric is a name such as bleu-4, or a Metric, not int"):
+    with pytest.raises(
+        UsageError, match="a metric is a name such as bleu-4, a Metric, or a function of an output and its "
+    ):
         metric(wrong)
 
 

@@ -65,7 +65,16 @@ MISTAKES = [
     ("score --ref utf16.txt sys.txt", "utf16.txt is UTF-16, as Windows programs write it; save it as UTF-8, or: iconv"),
     ("score --ref latin.txt sys.txt", "latin.txt:1: byte 3 (0xe9) is not valid UTF-8; convert the file to UTF-8"),
     ("score --ref ref.txt sys.txt -m blue", "there is no metric 'blue'; did you mean bleu"),
-    ("score --ref ref.txt sys.txt -m bertscore", "there is no metric 'bertscore'; known: trubleu, trubleu-ctx, bleu, "),
+    ("score --ref ref.txt sys.txt -m unheard", "there is no metric 'unheard'; known: trubleu, trubleu-ctx, bleu, "),
+    (
+        "score --ref ref.txt sys.txt -m bertscore",
+        "bertscore is a learned metric, which its own program computes: run bert-score -s … > FILE, and give the ",
+    ),
+    (
+        "score --ref ref.txt sys.txt -m MetricX-24-XL",
+        "metricx24.predict … --output_file FILE, and give the scores with",
+    ),
+    ("compare --ref ref.txt sys.txt sys.txt -m wmt22-comet-da", "run comet-score … --to_json FILE, and give the"),
     ("score --ref ref.txt sys.txt -m bleu-12", "the order is 12, but must be a whole number from 1 to 9"),
     (
         "score --ref ref.txt sys.txt -m bleu[tokenise=13a]",

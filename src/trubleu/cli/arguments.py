@@ -197,6 +197,16 @@ def references(group: Options, without: Sequence[str] = ()) -> None:
     several(group, "--weight", "FILE", about)
 
 
+def scores(group: Options) -> None:
+    """Add ``--scores`` and ``--lower-is-better``; `trubleu.cli.options.build_metrics` adds what they name."""
+    about = (
+        "segment scores of a metric that another program computed, such as COMET (see docs/learned-metrics.md); repeat "
+        "for more; NAME:SYSTEM=FILE for a file of one system"
+    )
+    several(group, "--scores", "[NAME=]FILE", about)
+    several(group, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
+
+
 def columns(group: Options, example: str) -> None:
     """Add ``--columns`` for tables with titles of their own."""
     about = f"columns of tables, if their titles are not recognised: {example}"
@@ -237,9 +247,11 @@ def corpus(
     references(given, without)
     about = "outputs, as in sacreBLEU; the other files are then references"
     option(given, "-i --input", "[NAME=]OUTPUTS", about, nargs="+")
-    about = "source texts for ibleu, one per line (default: the messages in --refs)"
+    about = "source texts, one per line, for metrics that use them; compare and explain show them"
     option(given, "--source", "FILE", about)
     group = metrics(parser, command, without)
+    if "scores" not in without:
+        scores(group)
     flag(group, "-lc", "lower-case texts for BLEU only", dest="lowercase_bleu")
     return group
 

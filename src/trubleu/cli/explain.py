@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import build_metrics, corpus_and_metric, write_output
 from trubleu.errors import DataError, UsageError
+from trubleu.metrics.defaults import DEFAULTS
 
 if TYPE_CHECKING:
     import argparse
@@ -41,20 +43,28 @@ def run(options: argparse.Namespace) -> None:
 
     Notes
     -----
-    metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu2vec-N, dbleu2vec-N
+    metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu2vec-N, dbleu2vec-N. Scores of
+    other programs (--scores) stand beside it; -m NAME before -m METRIC chooses segments by one of them.
     """
     from trubleu import render
     from trubleu.explain import explain
 
     _check_choice(options)
     if options.metric:
-        _one_metric(options)
+        _metrics(options)
     references, outputs = corpus_and_metric(options)
-    metric = _one_metric(options)
-    places = _choose(options, metric, references, outputs)
-    explanations = {
-        name: [explain(metric, texts[place], references, place) for place in places] for name, texts in outputs.items()
-    }
+    metric, columns, chosen_by = _metrics(options)
+    places = _choose(options, chosen_by, references, outputs)
+    explanations = {}
+    for name, texts in outputs.items():
+        others = {key: column.of_system(name).segments(texts, references) for key, column in columns.items()}
+        explanations[name] = [
+            replace(
+                explain(metric, texts[place], references, place),
+                others={key: float(scores[place]) for key, scores in others.items()},
+            )
+            for place in places
+        ]
     findings = None
     if options.findings:
         from trubleu.checks.corpus import corpus_findings
@@ -80,30 +90,38 @@ def _check_choice(options: argparse.Namespace) -> None:
         raise UsageError(f"--differ needs two systems, not {systems}")
 
 
-def _one_metric(options: argparse.Namespace) -> Metric:
+def _metrics(options: argparse.Namespace) -> tuple[Metric, dict[str, Metric], Metric]:
+    """Return the metric that is explained, those of other programs, and the one by which segments are chosen."""
     from trubleu.explain.segment import check_explainable
+    from trubleu.metrics import metric as make_metric
 
-    if len(options.metric) != 1:
-        raise UsageError(f"one metric is explained at a time, not {len(options.metric)}; give -m once")
-    (metric,) = build_metrics(options).values()
-    check_explainable(metric)
-    return metric
+    metrics = build_metrics(options)
+    columns = {name: metrics[name] for name in getattr(options, "score_columns", None) or ()}
+    ours = [metric for name, metric in metrics.items() if name not in columns]
+    if not ours:
+        (usual,) = DEFAULTS["explain"]
+        ours = [make_metric(usual)]
+    if len(ours) != 1:
+        raise UsageError(f"one metric is explained at a time, not {len(ours)}; give -m once")
+    return check_explainable(ours[0]), columns, next(iter(metrics.values()), ours[0])
 
 
 def _choose(
     options: argparse.Namespace, metric: Metric, references: References, outputs: Mapping[str, Sequence[str]]
 ) -> list[int]:
-    from trubleu.explain.segment import find_segment, most_different, worst
+    from trubleu.explain.segment import find_segment, largest, worst
 
     places: list[int]
     if options.segment is not None:
         return list(dict.fromkeys(find_segment(references, identity) for identity in options.segment))
     systems = list(outputs.values())
     if options.worst is not None:
-        places = worst(metric, systems[0], references, options.worst).tolist()
+        (name,) = outputs
+        places = worst(metric.of_system(name), systems[0], references, options.worst).tolist()
         nothing = "no segment has a score"
     else:
-        places = most_different(metric, systems[0], systems[1], references, options.differ).tolist()
+        scores = [metric.of_system(name).segments(texts, references) for name, texts in outputs.items()]
+        places = largest(abs(scores[0] - scores[1]), options.differ).tolist()
         nothing = f"{' and '.join(outputs)} have the same score in every segment"
     if not places:
         raise DataError(f"there is nothing to explain, as {nothing} by {metric.name}")

@@ -15,6 +15,7 @@ from trubleu.cli.options import (
     picked,
     read_corpus,
     read_references,
+    score_files,
     take_set,
     write_output,
 )
@@ -46,7 +47,7 @@ def add_parser(commands: add.Commands) -> None:
 def _add_pairs(protocols: add.Commands) -> None:
     """Add ``judge pairs``, the ΔBLEU protocol."""
     parser = add.command(protocols, "pairs", run_pairs)
-    add.corpus(parser, "judge pairs", without=["no_positive", "scale"])
+    add.corpus(parser, "judge pairs", without=["no_positive", "scale", "scores"])
     people = parser.add_argument_group("human judgements")
     about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
     add.option(people, "--ratings", "FILE", about)
@@ -129,7 +130,7 @@ def run_pairs(options: argparse.Namespace) -> None:
             conditions=options.condition or _conditions(options, references),
             protocol=protocol,
             drop_equal=options.drop_equal or (),
-            scores=read_scores(options, "language_pair", "testset", "lower_is_better"),
+            scores=read_scores(options, references, "language_pair", "testset", "lower_is_better"),
             lower_is_better=options.lower_is_better or (),
             **picked(options, "pairs pool_outputs threads"),
             steps=bars.stage,
@@ -151,7 +152,7 @@ def _add_ratings(protocols: add.Commands) -> None:
     """Add ``judge ratings``."""
     parser = add.command(protocols, "ratings", run_ratings)
     parser.set_defaults(set_name=None)
-    add.corpus(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common"])
+    add.corpus(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common", "scores"])
     people = parser.add_argument_group("human judgements")
     about = "ratings or rankings of outputs, if they are not the first argument"
     add.option(people, "--ratings", "FILE", about)
@@ -189,8 +190,7 @@ def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False
 
 def _add_score_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of score files."""
-    add.several(group, "--scores", "FILE", "segment scores of other metrics: .seg.score, CSV or TSV")
-    add.several(group, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
+    add.scores(group)
     add.option(group, "--language-pair", "NAME", "the language pair, if files have several")
     add.option(group, "--testset", "NAME", "the test set, if files of scores have several")
 
@@ -335,7 +335,7 @@ def _judged(options: argparse.Namespace, name: str, bars: Bars) -> RatingsReport
         opinions,
         metrics,
         human=None if options.human is None else read_official_scores(options.human),
-        scores=read_scores(options, "testset", "lower_is_better"),
+        scores=read_scores(options, references, "testset", "lower_is_better"),
         lower_is_better=options.lower_is_better or (),
         name=name,
         without=options.without or (),
@@ -395,12 +395,11 @@ def _corpus(options: argparse.Namespace) -> tuple[References | None, Mapping[str
     return references, read_partial_outputs(options.systems, references, columns=options.columns)
 
 
-def read_scores(options: argparse.Namespace, *about_scores: str) -> list[SegmentScores]:
+def read_scores(options: argparse.Namespace, references: References | None, *about_scores: str) -> list[SegmentScores]:
     """Read the files of ``--scores``; options that are only about these need one."""
-    from trubleu.data import SegmentScores
-
     for name in about_scores:
         if getattr(options, name) is not None and not options.scores:
             raise UsageError(f"--{name.replace('_', '-')} changes nothing without --scores; leave it out")
-    found = [SegmentScores.read(path) for path in options.scores or ()]
-    return [each.select(language_pair=options.language_pair, testset=options.testset) for each in found]
+    chosen = picked(options, "language_pair testset")
+    found = [each.select(**chosen) for each in score_files(options)]
+    return found if references is None else [each.placed(references.ids) for each in found]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import TrubleuWarning, UsageError, counted, nearest, shown
-from trubleu.files.paths import base_name, check_standard_input_once, name_of, same_file
+from trubleu.files.paths import base_name, check_standard_input_once, exists, is_remote, name_of, same_file
 from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.metrics.defaults import default_metrics
 from trubleu.metrics.options import OPTIONS, SHARED
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.data import References
+    from trubleu.data import References, SegmentScores
     from trubleu.execution import Engine
     from trubleu.execution.cache import Cache
     from trubleu.metrics import Metric
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 MOST_DIGITS: Final = 17
 
 READ: Final = (
-    "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "among", "seeds", "corpus",
-    "proxy", "probabilities",
+    "refs", "source", "ref", "weight", "files", "ratings", "human", "among", "seeds", "corpus", "proxy",
+    "probabilities",
 )  # fmt: skip
 """Options that name input files, besides those of outputs."""
 
@@ -100,6 +100,7 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
     paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
     paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
     paths += [path for argument in getattr(options, "by", []) if (path := argument.partition("=")[2])]
+    paths += [parse_scores(argument)[2] for argument in getattr(options, "scores", None) or ()]
     for path in paths:
         if path != "-" and same_file(path, target):
             raise UsageError(f"{target} is read by this command and would be lost; write to another file")
@@ -192,7 +193,7 @@ def take_set(options: argparse.Namespace) -> None:
         options.ratings = found.ratings
         if "human" in options and options.human is None:
             options.human = found.human
-        if "scores" in options and options.scores is None:
+        if getattr(options, "metrics_of", "").startswith("judge") and options.scores is None:
             options.scores = found.scores or None
         options.aspect = options.aspect or found.aspects or None
         judged = [aspect for aspect in options.aspect or found.scales if aspect in found.scales]
@@ -242,8 +243,58 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
 def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read all references and outputs, and choose the default metric if none was named."""
     references, outputs = read_corpus(options)
+    bind_scores(options, outputs, references.ids)
     choose_metric(options, weighted=references.weighted())
     return references, outputs
+
+
+def parse_scores(argument: str) -> tuple[str | None, str | None, str]:
+    """Split ``NAME=FILE`` or ``NAME:SYSTEM=FILE`` of ``--scores``.
+
+    Examples
+    --------
+    >>> parse_scores("comet=out.json"), parse_scores("comet:A=a.txt"), parse_scores("out.json")
+    (('comet', None, 'out.json'), ('comet', 'A', 'a.txt'), (None, None, 'out.json'))
+    """
+    named, equals, path = argument.partition("=")
+    if not equals or is_remote(argument) or exists(argument):
+        return None, None, argument
+    metric, colon, system = named.partition(":")
+    if not metric or not path or (colon and not system):
+        raise UsageError(f"--scores {argument} must be FILE, NAME=FILE or NAME:SYSTEM=FILE")
+    return metric, system or None, path
+
+
+def score_files(options: argparse.Namespace) -> list[SegmentScores]:
+    """Read the files of ``--scores`` once; those of one metric for one system each are joined."""
+    given = getattr(options, "scores", None) or ()
+    if getattr(options, "lower_is_better", None) and not given:
+        raise UsageError("--lower-is-better changes nothing without --scores; leave it out")
+    found: list[SegmentScores] | None = getattr(options, "score_files", None)
+    if found is None and given:
+        from trubleu.data import SegmentScores
+        from trubleu.metrics.score_columns import joined_scores
+
+        named = [parse_scores(argument) for argument in given]
+        read = [SegmentScores.read(path, metric=metric, system=system) for metric, system, path in named]
+        found = options.score_files = joined_scores(read)
+    return found or []
+
+
+def bind_scores(options: argparse.Namespace, systems: Iterable[str], segments: Sequence[str]) -> None:
+    """Make metrics of the files of ``--scores`` for these systems and segments; `build_metrics` then has them."""
+    if files := score_files(options):
+        from trubleu.data import name_systems
+        from trubleu.metrics.score_columns import score_columns
+
+        options.score_columns = score_columns(
+            files,
+            [*systems],
+            segments,
+            lower_is_better=options.lower_is_better or (),
+            paths=name_systems(options.systems),
+            part=bool(getattr(options, "only_common", False)),
+        )
 
 
 def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:
@@ -339,18 +390,40 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     from trubleu.metrics.registry import metrics_by_name
 
     settings = metric_settings(options)
+    columns: dict[str, Metric] = getattr(options, "score_columns", None) or {}
     built: tuple[object, dict[str, Metric]] | None = getattr(options, "built_metrics", None)
-    if built is not None and built[0] == settings:
-        return built[1]  # created once, as some read files
-    metrics = metrics_by_name(settings)
-    if options.weight and not any(metric.uses_weights for metric in metrics.values()):
-        raise UsageError(
-            "--weight has no effect, because none of the metrics uses weights; leave it out, or add trubleu"
-        )
-    if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
-        raise UsageError("--source has no effect, because none of the metrics uses it; leave it out, or add ibleu-4")
-    options.built_metrics = (settings, metrics)
-    return metrics
+    if built is None or built[0] != settings:  # created once, as some read files
+        metrics = metrics_by_name(settings)
+        if options.weight and not any(metric.uses_weights for metric in metrics.values()):
+            raise UsageError(
+                "--weight has no effect, because none of the metrics uses weights; leave it out, or add trubleu"
+            )
+        shown = getattr(options, "metrics_of", "") in ("compare", "explain")
+        if options.source is not None and not shown and not any(each.needs_source for each in metrics.values()):
+            raise UsageError("--source has no effect, because none of the metrics uses it; remove it, or add ibleu-4")
+        built = options.built_metrics = (settings, metrics)
+    metrics = built[1]
+    if twice := [name for name in columns if name in metrics]:
+        raise UsageError(f"there are two metrics named {twice[0]}; write --scores NAME=FILE with another name")
+    ours = iter(metrics.items())
+    order = [(text, columns[text]) if text in columns else next(ours) for text in _in_order(options, metrics, columns)]
+    return dict(order)
+
+
+def _in_order(options: argparse.Namespace, metrics: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Return the names of metrics as ``-m`` orders them; columns of ``--scores`` that it does not name come last."""
+    names = _column_names(options)
+    written = [text for text in options.metric if text not in names or text in columns]
+    return [*written, *(name for name in columns if name not in written)] if written else [*metrics, *columns]
+
+
+def _column_names(options: argparse.Namespace) -> set[str]:
+    """Return the names of metrics in the files of ``--scores``, which ``-m`` may put into an order."""
+    if not getattr(options, "scores", None) or options.metrics_of.startswith("judge"):
+        return set()
+    from trubleu.metrics.registry import is_metric
+
+    return {name for each in score_files(options) for name in each.metrics() if not is_metric(name)}
 
 
 def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -360,7 +433,8 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     # By identity: 0 is a value, though it equals False.
     values = {name: getattr(options, name, None) for name in SHARED}
     given = {name: value for name, value in values.items() if value is not None and value is not False}
-    specs = [parse(text) for text in options.metric]
+    columns = _column_names(options)
+    specs = [parse(text) for text in options.metric if text not in columns]
     for name in given:
         if not any(takes_option(spec, name) for spec in specs):
             raise UsageError(f"--{name.replace('_', '-')} has no effect on these metrics; leave it out")

@@ -96,9 +96,9 @@ def run(options: argparse.Namespace) -> None:
     -----
     metrics (N from 1 to 9): trubleu-N (default N: 3); bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
     lebleu-N, self-bleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); rouge-N (1),
-    rouge-l, rouge-lsum, distinct-N (2); chrf, chrf++, meteor, ter; your own: package.module:Class. Set options of one
-    metric in brackets after its name. One -m may be followed by several metrics. trubleu score --list-metrics shows
-    what each metric is for.
+    rouge-l, rouge-lsum, distinct-N (2); chrf, chrf++, meteor, ter; your own: module:function or
+    module:Class; scores of COMET and others: --scores FILE. Set options of one metric in brackets after its name. One
+    -m may be followed by several metrics. trubleu score --list-metrics shows what each metric is for.
     """
     from trubleu.render.scores import render_scores
 
@@ -115,6 +115,8 @@ def run(options: argparse.Namespace) -> None:
         build_metrics(options)  # fail on wrong names before reading files
     if options.ci == "ratings" and options.engine is not None:
         raise UsageError("--ci ratings needs files that are read whole; leave --engine out")
+    if options.scores and options.engine is not None:
+        raise UsageError("--scores needs files that are read whole; leave --engine out")
     for name in ("skip_bad", "resume"):
         if getattr(options, name) and options.engine is None:
             flag = f"--{name.replace('_', '-')}"
@@ -157,7 +159,7 @@ def _in_ranges(options: argparse.Namespace) -> bool:
     from trubleu.data.corpus import worth_streaming
 
     files, weights, sources, paths = corpus_files(options)
-    if options.only_common:
+    if options.only_common or options.scores:
         return False
     learning = [metric for metric in build_metrics(options).values() if metric.learns] if options.metric else []
     if learning:

@@ -2,114 +2,29 @@
 
 from __future__ import annotations
 
-import sys
+import hashlib
 from dataclasses import InitVar, dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trubleu.data.categorical import Labels, check_names
-from trubleu.errors import DataError, counted, nearest, shown
-from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.parquet import is_parquet
-from trubleu.files.paths import format_of, name_of
-from trubleu.files.tables import check_lengths, check_width, delimited_rows, find_required, finite
+from trubleu.data.outputs import match_systems
+from trubleu.data.score_files import LABELS, read_scores
+from trubleu.errors import DataError, counted, nearest, shown, some
+from trubleu.files.paths import base_name
+from trubleu.files.tables import check_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
 
 
-LABELS = ("metric", "language_pair", "testset", "system", "segment")
-#: A file with named columns may be without these.
+#: A row may be without these.
 OPTIONAL = ("language_pair", "testset")
-
-_ALIASES = {"segment": ("item", "id"), "language_pair": ("lp", "langpair")}
-_LINE = " ".join((*LABELS, "score")).upper()
-
-Row: TypeAlias = tuple[str, list[str], str]
-"""The place of a row, its labels, and its score as text."""
-
-
-def read_scores(path: PathLike) -> dict[str, Any]:
-    """Read the columns of a file of scores (see `SegmentScores.read`)."""
-    name = name_of(path)
-    with open_bytes(path) as stream:
-        if is_parquet(stream, name):
-            raise DataError(f"{name} is a Parquet file; scores are read from .score files, CSV and TSV")
-        lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
-        beginning: list[str] = []
-        for line in lines:
-            beginning.append(line)
-            if not line.isspace():
-                break
-        else:
-            raise DataError(f"{name} is empty; a file of scores has {_LINE} per line")
-        return _gathered(_rows(chain(beginning, lines), beginning[-1], name), name)
-
-
-def _rows(lines: Iterable[str], first: str, name: str) -> Iterator[Row]:
-    form = format_of(name)
-    if form == "jsonl" or (form is None and first.lstrip().startswith("{") and "\t" not in first):
-        raise DataError(f"{name} is JSON; scores are read from .score files, CSV and TSV (trubleu score --format csv)")
-    for delimiter in "\t,":
-        titles = [title.strip().strip('"').lower() for title in first.split(delimiter)]
-        if {"system", "score"} <= set(titles) and not any(finite(title) is not None for title in titles[len(LABELS) :]):
-            return _named_rows(delimited_rows(lines, name, delimiter), name)
-    if form == "csv":
-        return _named_rows(delimited_rows(lines, name, ","), name)
-    return _plain_rows(lines, name)
-
-
-def _plain_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
-    """Yield the rows of a file without names of columns, as the metrics tasks of WMT have them."""
-    width = len(LABELS)
-    for number, line in enumerate(lines, 1):
-        fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
-        if not any(fields):
-            continue
-        place = f"{name}:{number}"
-        if len(fields) <= width:
-            raise DataError(f"{place}: this line has {counted(len(fields), 'field')}; it must have {_LINE}")
-        yield place, fields[:width], fields[width]
-
-
-def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Row]:
-    """Yield the rows of CSV or TSV whose first line names the columns."""
-    line, header = next(rows, (1, []))
-    titles = [title.strip().lower() for title in header]
-    wanted = {label: _ALIASES.get(label, ()) for label in (*LABELS, "score")}
-    columns = find_required([*map(str.strip, header)], wanted, f"{name}:{line}", OPTIONAL)
-    score = columns.pop("score")
-    places = [columns.get(label) for label in LABELS]
-    # What `trubleu score --format csv` prints holds several tables.
-    kind = titles.index("table") if "table" in titles else None
-    for number, row in rows:
-        place = f"{name}:{number}"
-        check_width(row, header, place)
-        if (kind is None or row[kind] == "segments") and row[score].strip():
-            yield place, [row[index] if index is not None else "" for index in places], row[score]
-
-
-def _gathered(rows: Iterator[Row], name: str) -> dict[str, Any]:
-    columns: list[list[str]] = [[] for _ in LABELS]
-    places: list[str] = []
-    scores: list[float] = []
-    for place, labels, text in rows:
-        if (score := finite(text)) is None:
-            raise DataError(f"{place}: score must be a finite number, not {shown(text)}")
-        scores.append(score)
-        places.append(place)
-        for column, label in zip(columns, labels, strict=True):
-            column.append(sys.intern(label))  # few distinct strings, millions of times
-    if not places:
-        raise DataError(f"{name} has no scores; a file of scores has {_LINE} per line")
-    found = dict(zip(LABELS, map(Labels, columns), strict=True))
-    return {**found, "score": scores, "source": name, "place": places.__getitem__}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -128,6 +43,14 @@ class SegmentScores:
         Of which collection the segments are; ``""`` if that is not known.
     source
         Where the scores come from, for messages.
+    sizes
+        How many segments each system has, if segments are numbered by their order and not named; else None.
+    unnamed
+        Whether the file does not say which system it is of.
+    lower_is_better
+        Whether the form of the file says so, as MetricX's does.
+    about
+        What is known of how the scores were made: the SHA-256 of the file, the model, and what a sidecar says.
 
     Raises
     ------
@@ -149,42 +72,150 @@ class SegmentScores:
     language_pair: Sequence[str] | None = None
     testset: Sequence[str] | None = None
     source: str = field(default="scores", compare=False)
+    sizes: Mapping[str, int] | None = None
+    unnamed: bool = False
+    lower_is_better: bool = False
+    about: Mapping[str, str] = field(default_factory=dict)
     #: Names a row in messages; readers know its line.
     place: InitVar[Callable[[int], str] | None] = None
 
     @classmethod
-    def read(cls, path: PathLike) -> SegmentScores:
+    def read(cls, path: PathLike, *, metric: str | None = None, system: str | None = None) -> SegmentScores:
         """Read scores of segments, plain or compressed with gzip or zstd.
 
         The file is one of
 
-        - that of a metrics task at WMT, usually ``….seg.score``: METRIC, LANGUAGE PAIR, TEST SET, SYSTEM, SEGMENT and
-          SCORE per line, with tabs or other white space between them; more columns are ignored;
-        - CSV or TSV whose first line names the columns ``metric``, ``system``, ``segment`` (or ``item`` or ``id``) and
-          ``score``, and maybe ``language_pair`` and ``testset``; others are ignored;
-        - what ``trubleu score --segments --format csv`` prints.
+        - what ``comet-score`` prints, or writes with ``--to_json``, and what ``comet-compare --to_json`` writes;
+        - what ``bert-score -s`` prints, of which F1 is read;
+        - MetricX's JSON lines, with ``prediction`` (lower is better);
+        - that of mt-metrics-eval, usually ``….seg.score``: SYSTEM and SCORE per line, the segments of a system in
+          order; a score of ``None`` is missing;
+        - that of a metrics task at WMT: METRIC, LANGUAGE PAIR, TEST SET, SYSTEM, SEGMENT and SCORE per line; more
+          columns are ignored;
+        - CSV or TSV whose first line names the column ``score``, and maybe ``metric``, ``system``, ``segment`` (or
+          ``item`` or ``id``), ``language_pair`` and ``testset``, or JSON lines with these fields; others are ignored;
+        - CSV or TSV with a column for each system, and maybe one of ids;
+        - one number per line, or a JSON array of numbers: the scores of one system;
+        - what ``trubleu score --segments --format csv`` (or ``json``) prints.
 
-        With named columns, a row without a score is left out: the segment has none.
+        A named row without a score is left out: the segment has none. Next to the file there may be a sidecar (see
+        ``trubleu scores describe``).
 
         Parameters
         ----------
         path
             The file, or ``-`` for standard input.
+        metric
+            What the metric is called; None for the name in the file, or the file's own.
+        system
+            Which system the scores are of, for files that do not say so.
 
         Raises
         ------
         DataError
             If the file cannot be read or used, with the line.
+        UsageError
+            If a name is needed and not given, or given and not needed.
 
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "meteor.seg.score"
-        >>> _ = path.write_text("METEOR\\tde-en\\tnewstest2015\\tonline-A\\t1\\t0.31\\n")
-        >>> SegmentScores.read(path).systems("METEOR")
-        ('online-A',)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "COMET-refA.seg.score"
+        >>> _ = path.write_text("online-A\\t0.83\\nonline-A\\t0.79\\n")
+        >>> scores = SegmentScores.read(path, metric="COMET")
+        >>> scores.systems("COMET"), scores.segments()
+        (('online-A',), ('1', '2'))
         """
-        return cls(**read_scores(path))
+        return cls(**read_scores(path, metric, system))
+
+    @classmethod
+    def join(cls, parts: Sequence[SegmentScores]) -> SegmentScores:
+        """Join the scores that one metric gave to several systems, a file for each.
+
+        Raises
+        ------
+        DataError
+            If a system is there twice, or the files say that different models made the scores.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        first, *others = parts
+        source = some([part.source for part in parts], 3)
+        about = {key: value for key, value in first.about.items() if key != "sha256"}
+        for other in others:
+            for key, value in other.about.items():
+                if key != "sha256" and about.get(key) != value:
+                    raise DataError(f"{first.source} and {other.source} differ in {key}; give them different names")
+        digests = [part.about["sha256"] for part in parts if "sha256" in part.about]
+        if len(digests) == len(parts):
+            about["sha256"] = hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+        columns: dict[str, Any] = {
+            label: Labels([name for part in parts for name in part._column(label)])  # noqa: SLF001 - of this class
+            for label in LABELS
+        }
+        sizes = {name: size for part in parts for name, size in (part.sizes or {}).items()}
+        return cls(
+            **columns,
+            score=np.concatenate([part.score for part in parts]),
+            source=source,
+            sizes=sizes or None,
+            unnamed=any(part.unnamed for part in parts),
+            lower_is_better=first.lower_is_better,
+            about=about,
+        )
+
+    def systems_of(self, systems: Sequence[str], paths: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return what the file calls each of these systems that it has.
+
+        Parameters
+        ----------
+        systems
+            Their names here (see `match_systems`).
+        paths
+            The files of their outputs, whose names COMET takes for those of systems.
+        """
+        names = self.systems()
+        if self.unnamed and len(names) == len(systems) == 1:
+            return {systems[0]: names[0]}
+        found: dict[str, str] = {}
+
+        def match(theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
+            theirs = {key: name for key, name in theirs.items() if name not in found.values()}
+            ours = {key: system for key, system in ours.items() if system not in found}
+            found.update({ours[key]: theirs[name] for name, key in match_systems(theirs, ours).items()})
+
+        here = {system: system for system in systems}
+        match({name: name for name in names}, here)
+        by_file = {base_name(name): name for name in names}
+        if len(by_file) == len(names):
+            files = {base_name(path): system for system, path in (paths or {}).items() if system in here}
+            match(by_file, files)
+            match(by_file, here)
+        for testset in filter(None, self.testsets()):  # WMT's files leave it out of the names
+            match({f"{testset}.{name}": name for name in names}, here)
+        return found
+
+    def placed(self, segments: Sequence[str]) -> SegmentScores:
+        """Return the scores with the ids of segments, if the file numbers them by their order.
+
+        Raises
+        ------
+        DataError
+            If a system has not as many scores as there are segments.
+        """
+        if self.sizes is None:
+            return self
+        for system, size in self.sizes.items():
+            if size != len(segments):
+                raise DataError(
+                    f"{self.source} has {counted(size, 'score')} of {system}, but there are "
+                    f"{counted(len(segments), 'segment')}; give one score for each, in their order, or a table with ids"
+                )
+        column = self._column("segment")
+        names = [segments[int(name) - 1] for name in column.names]
+        columns: dict[str, Any] = {label: self._column(label) for label in LABELS}
+        columns["segment"] = Labels.of_codes(tuple(names), column.codes)
+        return self._with(columns, self.score, sizes=None)
 
     def segments(self, metric: str | None = None) -> tuple[str, ...]:
         """Return the segments, of one metric or of all, in the order in which they first appear."""
@@ -263,9 +294,12 @@ class SegmentScores:
         for label, name in (("metric", metric), ("language_pair", language_pair), ("testset", testset)):
             if name is not None:
                 keep &= self._rows_of(label, name)
-        columns: dict[str, Any] = {label: self._column(label).take(keep) for label in LABELS}
-        columns |= {"score": self.score[keep], "source": self.source}
-        return SegmentScores(**columns)
+        return self._with({label: self._column(label).take(keep) for label in LABELS}, self.score[keep])
+
+    def _with(self, columns: Mapping[str, Any], score: Any, **changed: Any) -> SegmentScores:
+        """Return other rows of the same file."""
+        kept = {name: getattr(self, name) for name in ("source", "sizes", "unnamed", "lower_is_better", "about")}
+        return SegmentScores(**columns, score=score, **kept | changed)
 
     def _column(self, label: str) -> Labels:
         column: Labels = getattr(self, label)

@@ -380,7 +380,9 @@ def compare_systems(
     usual, notes = usual_buckets(systems, plain)
     cuts = (*usual, *own)
     with warnings.catch_warnings(action="ignore", category=TrubleuWarning):  # already issued when scoring the corpus
-        rows = [metric.statistics(outputs, whole, threads=threads) for outputs in systems.values()]
+        rows = [
+            metric.of_system(system).statistics(outputs, whole, threads=threads) for system, outputs in systems.items()
+        ]
     advance = steps(f"buckets {name}", sum(len(cut.labels) for cut in cuts) * len(systems))
     buckets = tuple(
         row

@@ -5,14 +5,14 @@ The C++ kernels count the same for whole corpora and keep only the sums; here th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.metrics import Metric
@@ -225,6 +225,8 @@ class ExplainedOutput:
         Whether weights of references count.
     score
         As the metric computes it for this segment alone; None if it was told to skip the segment.
+    others
+        Its scores under metrics of other programs, by name.
     """
 
     segment: str
@@ -237,6 +239,7 @@ class ExplainedOutput:
     references: tuple[ReferenceText, ...]
     weighted: bool
     score: float | None
+    others: Mapping[str, float] = field(default_factory=dict)
 
     def by_weight(self) -> list[int]:
         """Return the indices of the references, largest weight first, ties in order."""
@@ -256,7 +259,8 @@ class ExplainedOutput:
         """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
         numbered = enumerate(map(plain_fields, self.references), 1)
         references = [{"reference": number, **each} for number, each in numbered]
-        return {**plain_fields(self, ("references", "weighted")), "references": references}
+        without = ("references", "weighted") if self.others else ("references", "weighted", "others")
+        return {**plain_fields(self, without), "references": references}
 
     def _repr_html_(self) -> str:
         from trubleu.render.explanations import render_explanation_text

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from trubleu.data.outputs import match_systems
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, nearest, some
-from trubleu.metrics.registry import is_error_rate
+from trubleu.metrics.score_columns import lower_is_better_of
 from trubleu.results import SCHEMA, Row
 
 if TYPE_CHECKING:
@@ -124,14 +123,14 @@ def given_scores(
     """
     given: dict[str, GivenScores] = {}
     for scores in files:
-        theirs = _matched(scores, systems)
+        theirs = scores.systems_of(systems)
         if notes is not None:
             notes.unknown(f"{scores.source} scores", "system", scores.systems(), theirs.values())
             notes.unknown(f"{scores.source} scores", "segment", scores.segments(), set(segments))
         for name in scores.metrics():
             if name in ours or name in given:
                 raise UsageError(f"there are two metrics named {name}, one of them from {scores.source}; rename one")
-            sign = -1 if name in lower_is_better or is_error_rate(name) else 1
+            sign = -1 if lower_is_better_of(scores, name, lower_is_better) else 1
             table = scores.table(name, [theirs.get(system, system) for system in systems], segments)
             given[name] = GivenScores(name, table, sign, scores.source)
     for name in lower_is_better:
@@ -139,17 +138,6 @@ def given_scores(
             hint = nearest(name, sorted(given)) if given else "there are none"
             raise UsageError(f"lower is better for {name}, but no file has scores of it; {hint}")
     return [*given.values()]
-
-
-def _matched(scores: SegmentScores, systems: Sequence[str]) -> dict[str, str]:
-    """Return what a file calls each system that it has; WMT's files leave the test set out of the names."""
-    names = scores.systems()
-    found = {system: name for name, system in match_systems(names, systems).items()}
-    for testset in filter(None, scores.testsets()):
-        longer = {f"{testset}.{name}": name for name in names if name not in found.values()}
-        free = [system for system in systems if system not in found]
-        found |= {system: longer[name] for name, system in match_systems(longer, free).items()}
-    return found
 
 
 def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -149,6 +149,10 @@ class Metric(ABC):
             )
         return self
 
+    def of_system(self, system: str) -> Metric:  # noqa: ARG002
+        """Return the metric as it scores one system, by its name: itself, unless its scores were read from files."""
+        return self
+
     @abstractmethod
     def statistics(
         self,

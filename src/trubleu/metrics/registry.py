@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu import metrics
-from trubleu.errors import MissingExtraError, UsageError, nearest
+from trubleu.errors import MissingExtraError, UsageError, nearest, shown
 from trubleu.metrics.base import Metric
 from trubleu.metrics.defaults import WITHOUT_VECTORS
 from trubleu.user_code import import_user_module, mistake
@@ -82,6 +82,21 @@ ALIASES: Final = {
     "selfbleu": "self-bleu",
 }
 """Alternative names of metrics."""
+
+LEARNED: Final = {
+    "comet": "comet-score … --to_json FILE",
+    "xcomet": "comet-score … --model Unbabel/XCOMET-XL --to_json FILE",
+    "cometkiwi": "comet-score … --model Unbabel/wmt22-cometkiwi-da --to_json FILE",
+    "metricx": "python -m metricx24.predict … --output_file FILE",
+    "bertscore": "bert-score -s … > FILE",
+    "bleurt": "python -m bleurt.score_files … -scores_file=FILE",
+    "bartscore": "BARTScore's own script, and write one number per line",
+    "moverscore": "MoverScore's own script, and write one number per line",
+    "prism": "prism.py … --segment-level > FILE",
+    "yisi": "YiSi, and write one number per line",
+    "gemba": "GEMBA, and write one number per line",
+}
+"""Metrics that other programs compute, by their names without signs, and how."""
 
 OTHER_OPTIONS: Final = {
     "smooth_method": "smoothing",
@@ -192,14 +207,15 @@ def _named(text: str) -> Entry | None:
     return ENTRIES.get(_matched(text)[1])
 
 
-def metric(spec: str | Metric, **options: Any) -> Metric:
+def metric(spec: str | Metric | Callable[..., Any], **options: Any) -> Metric:
     """Create a metric from its name and options.
 
     Parameters
     ----------
     spec
         ``name``, ``name-N`` for another order than the usual one, ``name-N[option=value,…]``, or
-        ``package.module:Class``. Case does not matter, and ``bleu4`` is ``bleu-4``. A metric is returned as it is.
+        ``package.module:Class`` or ``package.module:function``. Case does not matter, and ``bleu4`` is ``bleu-4``. A
+        metric is returned as it is; a function of an output and its references becomes one (`FunctionMetric`).
     options
         The metric's options by name.
 
@@ -209,13 +225,22 @@ def metric(spec: str | Metric, **options: Any) -> Metric:
     'dbleu-2'
     >>> metric("bleu[smoothing=floor,smoothing_value=0.01]").smoothing_value
     0.01
+    >>> metric(lambda output, references: 100.0 * (output in references), name="exact").name
+    'exact'
     """
     if isinstance(spec, Metric):
         if options:
             raise UsageError("options go with a metric's name; this one is made already")
         return spec
     if not isinstance(spec, str):
-        raise UsageError(f"a metric is a name such as bleu-4, or a Metric, not {type(spec).__name__}")
+        from trubleu.metrics.functions import FunctionMetric, is_function_metric
+
+        if is_function_metric(spec):
+            return FunctionMetric(spec, **options)
+        raise UsageError(
+            f"a metric is a name such as bleu-4, a Metric, or a function of an output and its references, not "
+            f"{shown(spec)}"
+        )
     return parse(spec).build(**options)
 
 
@@ -224,6 +249,12 @@ def parse(text: str) -> MetricSpec:
     if own := _OWN.fullmatch(text):
         return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
     written, name = _matched(text)
+    plain = re.sub(r"[^a-z]", "", text.lower())
+    if (written is None or name not in ENTRIES) and (learned := max(filter(plain.count, LEARNED), key=len, default="")):
+        raise UsageError(
+            f"{text} is a learned metric, which its own program computes: run {LEARNED[learned]}, "
+            f"and give the scores with --scores {learned}=FILE"
+        )
     if written is None:
         hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), ENTRIES)
         raise UsageError(f"{text!r} is not a metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
@@ -260,8 +291,13 @@ def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
     except Exception as error:  # whatever the user's code raises
         raise UsageError(f"{text} cannot be loaded: {mistake(error) or repr(error)}") from error
     if not callable(found):
-        raise UsageError(f"{text} is not a class; name one that is derived from trubleu.Metric")
-    return found  # type: ignore[no-any-return]
+        raise UsageError(
+            f"{text} is neither a class derived from trubleu.Metric nor a function of an output and its references"
+        )
+    from trubleu.metrics.functions import FunctionFactory, is_function_metric
+
+    factory: Callable[..., Metric] = FunctionFactory(found, name) if is_function_metric(found) else found
+    return factory
 
 
 def _options_of(factory: Callable[..., Metric]) -> dict[str, inspect.Parameter]:

@@ -120,8 +120,9 @@ def shown_weight(explanation: AnyExplanation, place: int) -> str:
 
 
 def score_text(explanation: ExplainedOutput, digits: int) -> str:
-    """Format a segment's score."""
-    return "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
+    """Format a segment's score, and those of other programs."""
+    others = "".join(f"; {one_line(name)} = {score:.{digits}f}" for name, score in explanation.others.items())
+    return ("left out" if explanation.score is None else f"{explanation.score:.{digits}f}") + others
 
 
 def _references(explanation: AnyExplanation, needed: Container[int], others: str) -> Iterator[str]:

@@ -103,7 +103,7 @@ class Collected(Generic[SomeBuilder]):
             scores: dict[tuple[str, str], list[float]] = {}
             for name, metric in metrics.items():
                 for system, texts in outputs.items():
-                    rows = metric.statistics(texts, references, threads=threads, progress=progress)
+                    rows = metric.of_system(system).statistics(texts, references, threads=threads, progress=progress)
                     self.of_columns(system, name, rows.shape[1]).add(rows)
                     if sink is not None:
                         scores[name, system] = metric.segment_scores(rows, references).tolist()
@@ -344,7 +344,7 @@ def score_systems(
         advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
         effects = {
             (system, name): rating_effects(
-                metric, outputs, references, seed=sampling.seed, threads=threads, progress=advance
+                metric.of_system(system), outputs, references, seed=sampling.seed, threads=threads, progress=advance
             )
             for name, metric in metrics.items()
             for system, outputs in systems.items()
