@@ -31,7 +31,7 @@ SENTENCES: Final = 5
 """Segments of a talk or of news that make one output."""
 MOST: Final = 100
 """Outputs of a set."""
-TUNED: Final = ("talks", "news-cs")
+TUNED: Final = ("talks", "news-cs", "news-ru")
 
 ERRORS: Final = {
     "number": ("number",),

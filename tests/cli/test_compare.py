@@ -197,3 +197,22 @@ def test_few_segments_give_no_verdict(tmp_path: Path, run: Run, method: str, sty
     assert "too few segments differ" in out.replace("\n", " ")
     assert f"fewer than 20 segments are too narrow; these are from {segments}" in out.replace("\n", " ")
     assert not re.search(r"\d(\*|\\\*|\$\^\{\*)", out)
+
+
+def test_findings_are_counted_listed_and_on_the_page(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "refs.txt").write_text("It takes 30 days.\nYes.\n")
+    (tmp_path / "a.txt").write_text("It takes 60 days.\nYes.\n")
+    (tmp_path / "b.txt").write_text("It takes 30 days.\nYes, in 5 hours.\n")
+    call = ("--refs", "refs.txt", "a.txt", "b.txt", "-m", "bleu-1", "--resamples", "200", "--findings")
+    _, out, _ = run(*call)
+    assert re.search(r"outputs with +a +b\n.*\nnumber +1 +1\nmissing number +1 +0\n", out)
+    _, out, _ = run(*call, "--format", "json")
+    assert [(row["system"], row["id"], row["kind"]) for row in json.loads(out)["findings"]] == [
+        ("a", "1", "number"),
+        ("a", "1", "missing number"),
+        ("b", "2", "number"),
+    ]
+    _, page, _ = run(*call, "--format", "html")
+    assert '<option value="=number">number (2)</option>' in page
+    _, out, _ = run("--refs", "a.txt", "a.txt", "a2=a.txt", *call[4:])
+    assert "No findings." in out

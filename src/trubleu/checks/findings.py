@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 Level = Literal["off", "warn", "fail"]
 """What a finding does: nothing, a warning, or a failure."""
@@ -109,7 +109,8 @@ def new_findings(new: Iterable[Sequence[Finding]], old: Iterable[Sequence[Findin
 def common_kinds(old: Sequence[Sequence[Finding]]) -> dict[str, int]:
     """Return the kinds that more than 1 in 20 of the accepted outputs have, with the number of these outputs.
 
-    A finding of such a kind says little about a change: references and good outputs differ in it anyway.
+    Only kinds whose default level depends on a baseline count: references and good outputs may differ in figures, so
+    a new one says little where the accepted outputs have some, too.
 
     Parameters
     ----------
@@ -118,9 +119,22 @@ def common_kinds(old: Sequence[Sequence[Finding]]) -> dict[str, int]:
 
     Examples
     --------
-    >>> figure = Finding("number", "5 day", '"5 days" is in no good reference', "fail")
+    >>> figure = Finding("number", "5 day", '"5 days" is in no good reference', "warn")
     >>> common_kinds([[figure], [figure], [], []])
     {'number': 2}
     """
     counts = Counter(kind for findings in old for kind in {found.kind for found in findings})
-    return {kind: counts[kind] for kind in KINDS if counts[kind] > COMMON * len(old)}
+    usual = [kind for kind, level in KINDS.items() if level.alone != level.baseline]
+    return {kind: counts[kind] for kind in usual if counts[kind] > COMMON * len(old)}
+
+
+def only_warned(findings: Iterable[Finding], kinds: Container[str]) -> list[Finding]:
+    """Return findings of which those of some kinds only warn.
+
+    Examples
+    --------
+    >>> figure = Finding("number", "5 day", '"5 days" is in no good reference', "fail")
+    >>> [found.level for found in only_warned([figure], {"number": 2})]
+    ['warn']
+    """
+    return [replace(found, level="warn") if found.kind in kinds else found for found in findings]

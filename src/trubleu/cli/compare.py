@@ -13,7 +13,9 @@ from trubleu.progress import Bars
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
 
+    from trubleu.checks import Finding
     from trubleu.data import References
     from trubleu.data.outputs import Value
 
@@ -28,6 +30,7 @@ def add_parser(commands: add.Commands) -> None:
     add.option(shown, "--ngrams", "N", about, type=int)
     about = "group segments by this field of --refs, or of another table or JSON lines file with ids; repeat for more"
     add.several(shown, "--by", "FIELD[=FILE]", about, default=[])
+    add.flag(shown, "--findings", "also count what no good reference says, such as figures, and what is missing")
     drawn = parser.add_argument_group("intervals and test")
     add.paired_test(drawn)
     add.sampling(drawn)
@@ -76,11 +79,19 @@ def run(options: argparse.Namespace) -> None:
             threads=options.threads,
             steps=bars.stage,
         )
+        found = _findings(outputs, references) if options.findings else []
         if page:
-            text = render_comparison_page(comparison, options.digits, steps=bars.stage)
+            text = render_comparison_page(comparison, options.digits, steps=bars.stage, findings=found)
         else:
-            text = render_comparison(comparison, options.format, options.digits, columns=_width(options.out))
+            width = _width(options.out)
+            text = render_comparison(comparison, options.format, options.digits, columns=width, findings=found)
     write_output(options, text)
+
+
+def _findings(outputs: Mapping[str, Sequence[str]], references: References) -> list[list[list[Finding]]]:
+    from trubleu.checks.corpus import corpus_findings
+
+    return list(corpus_findings(outputs, references).values())
 
 
 def _columns(options: argparse.Namespace, references: References) -> dict[str, list[Value]]:

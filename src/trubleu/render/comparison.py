@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
+from trubleu.checks.findings import KINDS
 from trubleu.errors import TrubleuWarning, counted, some
 from trubleu.explain.difference import BucketRow
 from trubleu.explain.explanation import Explanation
@@ -27,6 +28,7 @@ from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
 from trubleu.render.pages import report_page
 from trubleu.render.scores import record_tables, score_notes, score_tables
 from trubleu.render.tables import (
+    Cell,
     Column,
     Estimate,
     Table,
@@ -70,7 +72,12 @@ _DESCRIBED: Final = {
 
 
 def render_comparison(
-    comparison: SystemComparison, format: str = "text", digits: int = 2, *, columns: int = COLUMNS
+    comparison: SystemComparison,
+    format: str = "text",
+    digits: int = 2,
+    *,
+    columns: int = COLUMNS,
+    findings: Findings = (),
 ) -> str:
     """Render a comparison in one of the formats of `trubleu.render.render_tables`.
 
@@ -85,14 +92,19 @@ def render_comparison(
         Decimals for people.
     columns
         How wide texts may be.
+    findings
+        For each system, for each segment: what checks found in the output; counted by kind, and listed for programs.
     """
     scores = score_tables(comparison.report)
     # With many systems side by side, intervals are only in the page and in formats for programs.
     few = len(comparison.systems) <= _WITH_INTERVALS
     details = [*bucket_tables(comparison, intervals=few), *(table for _, table in ngram_tables(comparison))]
+    if findings:
+        details.insert(0, findings_table(comparison, findings))
     notes = [*score_notes(comparison.report), *_notes(comparison)]
     if format != "text":
-        records = chain(record_tables(comparison.report, flat=format == "csv"), _records(comparison))
+        found = [_finding_records(comparison, findings)] if findings else []
+        records = chain(record_tables(comparison.report, flat=format == "csv"), _records(comparison), found)
         tables = [*scores, *_segment_tables(comparison), *details]
         return render_report(format, digits, records, tables, notes, [verdict(comparison, digits)])
     blocks = [wrapped("", verdict(comparison, digits), columns), render_tables(scores, "text", digits).rstrip("\n")]
@@ -155,6 +167,26 @@ def _records(comparison: SystemComparison) -> Iterator[Table]:
         gram = [Column("order", of=lambda row: len(row.tokens)), Column("ngram", of=lambda row: " ".join(row.tokens))]
         names = ("credit_a", "credit_b", "difference", "count_a", "count_b")
         yield table_of(comparison.ngrams, [*pair, *gram, *map(Column, names)], name="ngrams")
+
+
+def findings_table(comparison: SystemComparison, findings: Findings) -> Table:
+    """Return how many outputs of each system have a finding of each kind."""
+    counts = [Counter(kind for found in system for kind in {each.kind for each in found}) for system in findings]
+    columns = [Column("kind", "outputs with"), *(Column(name, kind="count") for name in comparison.systems)]
+    kinds = [kind for kind in KINDS if any(count[kind] for count in counts)]
+    rows: list[Sequence[Cell]] = [(kind, *(count[kind] for count in counts)) for kind in kinds]
+    return Table("Findings", columns, rows, notes=[] if rows else ["No findings."])
+
+
+def _finding_records(comparison: SystemComparison, findings: Findings) -> Table:
+    names = ("system", "id", "kind", "level", "message")
+    rows: list[Sequence[Cell]] = [
+        (name, segment.id, each.kind, each.level, each.message)
+        for name, system in zip(comparison.systems, findings, strict=True)
+        for segment, found in zip(comparison.references, system, strict=True)
+        for each in found
+    ]
+    return Table("", [Column(name) for name in names], rows, name="findings")
 
 
 def _by_words(comparison: SystemComparison) -> bool:
@@ -281,7 +313,9 @@ _IN_SCRIPT: Final = str.maketrans(
 )
 
 
-def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, steps: Steps = no_steps) -> str:
+def render_comparison_page(
+    comparison: SystemComparison, digits: int = 2, *, steps: Steps = no_steps, findings: Findings = ()
+) -> str:
     """Render a comparison as a page.
 
     Parameters
@@ -292,6 +326,8 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
         Decimals of scores.
     steps
         Told of every stage of work, for a progress bar.
+    findings
+        For each system, for each segment: what checks found in the output.
 
     Returns
     -------
@@ -303,7 +339,9 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     MissingExtraError
         If Jinja2 is not installed.
     """
-    return report_page("compare.html.j2", "compare.css", "compare.js", **page_values(comparison, digits, steps))
+    return report_page(
+        "compare.html.j2", "compare.css", "compare.js", **page_values(comparison, digits, steps, findings)
+    )
 
 
 def page_values(
