@@ -33,10 +33,12 @@ def test_the_same_content_of_another_kind_is_new() -> None:
     assert new_findings([[finding("a", "link")]], [[finding("a", "code")]]) == [finding("a", "link")]
 
 
-def test_common_kinds_need_more_than_one_in_twenty() -> None:
-    old = [[finding("a")], *([[]] * 19)]
+def test_common_kinds_need_several_and_more_than_one_in_twenty() -> None:
+    old = [[finding("a")], [finding("b")], *([[]] * 38)]
     assert common_kinds(old) == {}
-    assert common_kinds(old[:-1]) == {"number": 1}
+    assert common_kinds(old[:-1]) == {"number": 2}
+    assert common_kinds(old[1:3]) == {}
+    assert common_kinds([[finding("", "empty")]] * 9) == {}
     assert common_kinds([]) == {}
 
 

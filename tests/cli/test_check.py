@@ -123,6 +123,21 @@ def test_a_finding_fails_only_where_the_baseline_has_it_not(run: Run, folder: Pa
     assert "q1" not in "".join(line for line in out.splitlines() if line.startswith(("fail", "warn")))
 
 
+def test_a_kind_that_accepted_answers_have_too_only_warns(run: Run, folder: Path) -> None:
+    usual = [f"{text} Ask within {number} hours." for number, text in enumerate(OLD[:2], 31)]
+    answers(folder / "old.jsonl", [*usual, *OLD[2:]])
+    answers(folder / "new.jsonl", [*usual, f"{OLD[2]} Ask within 60 days.", *OLD[3:]])
+    call = ("new.jsonl", "--baseline", "old.jsonl", "--refs", "refs.jsonl", "--unsure", "pass")
+    code, out, _ = run(*call)
+    assert code == 0
+    assert "warn: q3: number" in out
+    said = "number: only warns, as 2 of 12 accepted answers have such a finding, too"
+    assert said in str(json_report(run, *call)["notes"])
+    code, out, _ = run(*call, "--finding", "number=fail")
+    assert code == 1
+    assert "fail: q3: number" in out
+
+
 def test_what_comes_out(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(folder / "new.jsonl", [OLD[0] + " It takes 60 days | @all <b>#1</b>", *WORSE[1:]])
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))

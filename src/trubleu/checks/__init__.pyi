@@ -12,6 +12,7 @@ from trubleu.checks.findings import KINDS as KINDS
 from trubleu.checks.findings import Finding as Finding
 from trubleu.checks.findings import common_kinds as common_kinds
 from trubleu.checks.findings import new_findings as new_findings
+from trubleu.checks.findings import only_warned as only_warned
 from trubleu.checks.item import Item as Item
 from trubleu.checks.verdict import Conditions as Conditions
 from trubleu.checks.verdict import MetricVerdict as MetricVerdict

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from trubleu.checks.checks import Checks
-from trubleu.checks.findings import new_findings
+from trubleu.checks.findings import common_kinds, new_findings, only_warned
 from trubleu.checks.item import Item
 from trubleu.checks.verdict import Conditions, judge_scores
 from trubleu.data import References
@@ -216,7 +216,7 @@ def check_answers(
         metrics, new, old if cases.compared else None, references, conditions, threads=threads
     )
     verdicts = tuple(replace(each, signature=_without_markdown(each.signature)) for each in verdicts)
-    findings = _findings(cases, checks or Checks())
+    findings, notes = _findings(cases, checks or Checks())
     place_of = {case.id: place for place, case in enumerate(scored)}
     items = []
     for case, found in zip(cases.items, findings, strict=True):
@@ -230,8 +230,8 @@ def check_answers(
             for side in (0, 1)
         ]
         items.append(CheckedCase(case=case, scores=sides[0], old_scores=sides[1], findings=tuple(found)))
-    added = len(cases.added)
-    notes = [f"{counted(added, 'new question')}: no scores compared, findings only"] if added else []
+    if added := len(cases.added):
+        notes.insert(0, f"{counted(added, 'new question')}: no scores compared, findings only")
     return CheckReport(
         metrics=verdicts,
         items=tuple(items),
@@ -307,19 +307,29 @@ def _without_markdown(signature: str) -> str:
     return f"{settings}|markdown:strip{bar}{version}"
 
 
-def _findings(cases: Cases, checks: Checks) -> list[list[Finding]]:
-    """Return the findings of each question that its old answers do not have."""
+def _findings(cases: Cases, checks: Checks) -> tuple[list[list[Finding]], list[str]]:
+    """Return the findings of each question that its old answers do not have, and notes on kinds that only warn."""
     after = _by_case(checks, [[_item(case, text, case.old) for text in case.new] for case in cases.items])
     after = [
         found if case.good else [[each for each in one if each.kind in WITHOUT_REFERENCES] for one in found]
         for case, found in zip(cases.items, after, strict=True)
     ]
-    # Old answers matter only where the new ones have findings.
-    olds = [case.old if any(found) else () for case, found in zip(cases.items, after, strict=True)]
+    fails = any(each.level == "fail" for found in after for answer in found for each in answer)
+    # Old answers matter where the new ones have findings, and all of them if one of these fails.
+    olds = [case.old if fails or any(found) else () for case, found in zip(cases.items, after, strict=True)]
     before = _by_case(
         checks, [[_item(case, old) for old in texts] for case, texts in zip(cases.items, olds, strict=True)]
     )
-    return [new_findings(mine, theirs) for mine, theirs in zip(after, before, strict=True)]
+    accepted = [found for answers in before for found in answers]
+    common = {kind: count for kind, count in common_kinds(accepted).items() if fails and kind not in checks.levels}
+    new = [only_warned(new_findings(mine, theirs), common) for mine, theirs in zip(after, before, strict=True)]
+    found = {each.kind for findings in new for each in findings}
+    notes = [
+        f"{kind}: only warns, as {count:,} of {len(accepted):,} accepted answers have such a finding, too"
+        for kind, count in common.items()
+        if kind in found
+    ]
+    return new, notes
 
 
 def _item(case: Case, text: str, old: Sequence[str] = ()) -> Item:

@@ -107,7 +107,7 @@ def new_findings(new: Iterable[Sequence[Finding]], old: Iterable[Sequence[Findin
 
 
 def common_kinds(old: Sequence[Sequence[Finding]]) -> dict[str, int]:
-    """Return the kinds that more than 1 in 20 of the accepted outputs have, with the number of these outputs.
+    """Return the kinds that several, and more than 1 in 20, of the accepted outputs have, with their number.
 
     Only kinds whose default level depends on a baseline count: references and good outputs may differ in figures, so
     a new one says little where the accepted outputs have some, too.
@@ -125,7 +125,7 @@ def common_kinds(old: Sequence[Sequence[Finding]]) -> dict[str, int]:
     """
     counts = Counter(kind for findings in old for kind in {found.kind for found in findings})
     usual = [kind for kind, level in KINDS.items() if level.alone != level.baseline]
-    return {kind: counts[kind] for kind in usual if counts[kind] > COMMON * len(old)}
+    return {kind: counts[kind] for kind in usual if counts[kind] > max(1, COMMON * len(old))}
 
 
 def only_warned(findings: Iterable[Finding], kinds: Container[str]) -> list[Finding]:
