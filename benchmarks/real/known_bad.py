@@ -1,8 +1,9 @@
 """How often a metric prefers a right answer to one with a planted error, with and without a known bad answer.
 
-``python -m benchmarks.real.known_bad FOLDER`` reads ``planted.jsonl`` there: questions with a reference, a good
+``python -m benchmarks.real.known_bad DATA`` reads ``planted/planted.jsonl`` there: questions with a reference, a good
 paraphrase of it, and errors planted into the paraphrase (``bad``) and into a copy of the reference (``bad_copy``). The
-known bad answer is the copy of the reference with the same error.
+known bad answer is the copy of the reference with the same error. In the sets of `benchmarks.real.findings`, the wrong
+answer is a copy of a reference with a planted error, and the right one the output of a good system.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.real.findings import cases
 from trubleu.data import References
 from trubleu.files.lines import iterate_lines
 from trubleu.metrics.registry import metric as metric_named
@@ -54,6 +56,18 @@ def pairs(folder: Path) -> Iterator[Pair]:
             yield Pair("a copy", row["reference"], row["good"], wrong, wrong)
 
 
+def copies(root: Path) -> Iterator[Pair]:
+    """Yield pairs of a good output and a copy of its reference with a planted error, which is known."""
+    found = cases(root)
+    own = {name: [case for case in found if case.set == name] for name in dict.fromkeys(case.set for case in found)}
+    for name in own:
+        if name.startswith("answers") or f"{name} (copies)" not in own:
+            continue
+        for right, copy in zip(own[name], own[f"{name} (copies)"], strict=True):
+            for _, wrong in copy.planted if right.good != copy.good else ():
+                yield Pair(name, copy.references[0], right.good, wrong, wrong)
+
+
 def measure(found: list[Pair], metric: Metric) -> list[Row]:
     """Count the pairs in which the right answer scores higher."""
 
@@ -76,7 +90,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("-m", "--metric", default="trubleu")
     options = parser.parse_args()
-    rows = measure(list(pairs(options.folder)), metric_named(options.metric))
+    found = [*pairs(options.folder / "planted"), *copies(options.folder)]
+    rows = measure(found, metric_named(options.metric))
     columns = [Column("kind"), *(Column(name, kind="count") for name in ("pairs", "without", "known"))]
     print(render_tables([table_of(rows, columns)], "markdown"), end="")
 

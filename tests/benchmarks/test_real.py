@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trubleu
-from benchmarks.real import gaming, known_bad, sets
+from benchmarks.real import findings, gaming, known_bad, sets
 
 if TYPE_CHECKING:
     import pytest
@@ -67,3 +67,13 @@ def test_a_known_bad_answer_helps_to_prefer_the_right_one(tmp_path: Path) -> Non
     rows = {row.kind: row for row in known_bad.measure(found, trubleu.metric("trubleu"))}
     assert rows["a copy"] == ("a copy", 1, 0, 1)
     assert rows["refusal"] == ("refusal", 1, 1, None)
+
+
+def test_copies_of_references_with_errors_are_wrong_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = findings.Case("talks", "it takes thirty days", ("it takes 30 days",))
+    copy = findings.Case(
+        "talks (copies)", case.references[0], case.references, planted=(("number", "it takes 60 days"),)
+    )
+    monkeypatch.setattr(known_bad, "cases", lambda _root: [case, copy])
+    (pair,) = known_bad.copies(tmp_path)
+    assert pair == ("talks", "it takes 30 days", "it takes thirty days", "it takes 60 days", "it takes 60 days")

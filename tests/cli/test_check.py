@@ -332,3 +332,18 @@ def test_bad_input_is_one_sentence_and_writes_nothing(run: Run, folder: Path, na
     assert len(re.findall("^trubleu: (?!warning)", err, re.MULTILINE)) == len(err.splitlines())
     assert "Traceback" not in err
     assert sorted(folder.iterdir()) == before
+
+
+def test_scores_of_a_learned_metric_gate_too(run: Run, folder: Path) -> None:
+    for name, low in (("new", 0.2), ("old", 0.7)):
+        (folder / f"{name}.txt").write_text("".join(f"{low + at / 100}\n" for at in range(12)))
+    files = ("--scores", "comet:new=new.txt", "--scores", "comet:baseline=old.txt")
+    report = json_report(run, "better.jsonl", *BASE, *files)
+    metrics = report["metrics"]
+    assert isinstance(metrics, list)
+    assert [(each["metric"], each["verdict"]) for each in metrics] == [("trubleu", "better"), ("comet", "worse")]
+    assert metrics[1]["difference"] == pytest.approx(-0.5)
+    assert report["exit_code"] == 1
+    code, _, err = run("better.jsonl", *BASE, *files[:2])
+    assert code == 2
+    assert "no scores of the system baseline" in err

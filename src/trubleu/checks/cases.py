@@ -164,7 +164,7 @@ def join_cases(
         )
     if without:
         _warn(f"{counted(len(without), 'question')} left out, as they have no good answer")
-        cases = [case for case in cases if case not in without]
+        cases = [case for case in cases if case.good or (compared and not case.old)]
     if not any(case.old or not compared for case in cases):
         raise DataError(f"no question is left to compare; check what the ids of {new.source} are")
     return Cases(items=_distinct(cases), compared=compared, notes=notes)

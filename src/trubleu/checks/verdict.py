@@ -187,7 +187,11 @@ def judge_scores(
     drawing: dict[str, Any] = {"resamples": conditions.resamples, "seed": conditions.seed, "threads": threads}
     alpha = 1 - conditions.confidence
     rows = {
-        name: [average_statistics(metric, side, references, threads=threads) for side in (new, old) if side is not None]
+        name: [
+            average_statistics(metric.of_system(system), side, references, threads=threads)
+            for system, side in (("new", new), ("baseline", old))
+            if side is not None
+        ]
         for name, metric in metrics.items()
     }
     compared = {

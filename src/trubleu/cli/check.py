@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import build_metrics, check_range, check_target, write_to
+from trubleu.cli.options import bind_scores, build_metrics, check_range, check_target, write_to
 from trubleu.errors import Notice, UsageError, nearest
 from trubleu.files.paths import check_standard_input_once, format_of, is_remote, is_standard, same_file
 from trubleu.metrics.defaults import default_metrics
@@ -40,6 +40,7 @@ def add_parser(commands: add.Commands) -> None:
     scored = parser.add_argument_group("scores")
     parser.set_defaults(metrics_of="check", weight=None, source=None)
     add.several(scored, "-m --metric", "METRIC", "a metric that must not drop; repeat for more (default: trubleu)")
+    add.scores(scored)
     about = "drops up to N points of the score do not fail (default: 0)"
     add.option(scored, "--tolerance", "N", about, 0.0)
     about = "fail if the score is below N, with or without a baseline; repeat for more metrics"
@@ -87,8 +88,13 @@ def run(options: argparse.Namespace) -> int:
 
     targets = _check_options(options)
     conditions, checks = _conditions(options), _checks(options)
-    metrics = build_metrics(options)
+    if not options.scores:
+        build_metrics(options)  # fail on wrong names before reading files
     cases = _read(options)
+    files = {"new": options.new, "baseline": options.baseline or options.new}
+    options.systems = [f"{name}={path}" for name, path in files.items() if name == "new" or cases.compared]
+    bind_scores(options, files if cases.compared else ["new"], [case.id for case in cases.scored])
+    metrics = build_metrics(options)
     warnings.warn(f"read {'; '.join(cases.notes)}", Notice, stacklevel=1)
     report = check_answers(
         cases, metrics, checks=checks, conditions=conditions, unsure=options.unsure, threads=options.threads
