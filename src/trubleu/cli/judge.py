@@ -384,6 +384,7 @@ def read_ratings(options: argparse.Namespace) -> Ratings:
 
 def _corpus(options: argparse.Namespace) -> tuple[References | None, Mapping[str, Sequence[str | None]]]:
     """Read references and outputs; nothing if all scores are in files."""
+    from trubleu.data.oddities import warn_of_oddities
     from trubleu.data.outputs import read_partial_outputs
     from trubleu.metrics.dbleu import all_rated
 
@@ -392,7 +393,9 @@ def _corpus(options: argparse.Namespace) -> tuple[References | None, Mapping[str
             raise UsageError("there are no outputs to score; name the systems' files, or give --scores FILE without -m")
         return None, {}
     references = all_rated(read_references(options), options.unrated_as)
-    return references, read_partial_outputs(options.systems, references, columns=options.columns)
+    outputs = read_partial_outputs(options.systems, references, columns=options.columns)
+    warn_of_oddities(outputs, references)
+    return references, outputs
 
 
 def read_scores(options: argparse.Namespace, references: References | None, *about_scores: str) -> list[SegmentScores]:

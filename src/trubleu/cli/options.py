@@ -228,6 +228,7 @@ def read_references(options: argparse.Namespace) -> References:
 def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read all references and outputs."""
     from trubleu.data import read_outputs
+    from trubleu.data.oddities import warn_of_oddities
     from trubleu.data.outputs import read_common
 
     if options.columns:
@@ -237,7 +238,9 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
         whole, found = read_common(options.systems, whole, columns=options.columns)
     else:
         found = read_outputs(options.systems, whole, columns=options.columns)
-    return whole, {system.name: system.texts for system in found}
+    outputs = {system.name: system.texts for system in found}
+    warn_of_oddities(outputs, whole)
+    return whole, outputs
 
 
 def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:

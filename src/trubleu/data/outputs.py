@@ -7,7 +7,7 @@ import json
 import warnings
 from bisect import bisect
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,10 +20,10 @@ from trubleu.files.formats import open_rows
 from trubleu.files.jsonl import kind_of
 from trubleu.files.parquet import table_of
 from trubleu.files.paths import STDIN, base_name, check_standard_input_once, is_remote, is_standard, name_of
-from trubleu.files.tables import check_no_table, find_fields, finite, tell_fields
+from trubleu.files.tables import check_no_table, find_fields, finite, tell_fields, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from trubleu.data.references import References
     from trubleu.files.parquet import Frame
@@ -308,6 +308,9 @@ def _joined(
         else:
             texts[index] = text
     missing = [identity for identity, text in zip(references.ids, texts, strict=True) if text is None]
+    if unknown:
+        given = chain(unknown, compress(references.ids, (text is not None for text in texts)))
+        check_numbering(name, given, references.source, references.ids)
     if partial:
         return texts  # type: ignore[return-value]
     if len(unknown) > 1:
@@ -353,6 +356,51 @@ def read_common(
         what = f"{counted(left_out, 'segment')} of {references.source} left out, as not all systems have them"
         warnings.warn(what, TrubleuWarning, stacklevel=2)
     return references.take(kept), [Outputs(each.name, [each.texts[i] for i in kept], each.path) for each in found]
+
+
+def check_numbering(name: str, ids: Iterable[str], source: str, known: Collection[str]) -> None:
+    """Raise an error for ids that count from 0 where others count from 1, or the other way round.
+
+    All but one of them are known, and each means its neighbour.
+
+    Parameters
+    ----------
+    name
+        The file that has the ids, for messages.
+    ids
+        Its ids.
+    source
+        The file, or whatever else, with the known ids.
+    known
+        The known ids.
+
+    Examples
+    --------
+    >>> check_numbering("out.jsonl", ["1", "2", "3"], "refs.jsonl", ["1", "2", "4"])
+    >>> check_numbering("out.jsonl", ["1", "2", "3"], "refs.jsonl", ["0", "1", "2"])
+    Traceback (most recent call last):
+    trubleu.errors.DataError: out.jsonl numbers its texts from 1 and refs.jsonl from 0, so ...
+    """
+    theirs = {*ids}
+    if theirs <= {*known}:
+        return
+    theirs_span, ours_span = _span(theirs), _span(known)
+    if theirs_span is None or ours_span is None or len({*known}) != ours_span[1] - ours_span[0] + 1:
+        return
+    (low, high), (first, last) = theirs_span, ours_span
+    start = 0 if low == 0 and first == 1 and high < last else 1 if low > 0 == first and high == last + 1 else None
+    if start is not None:
+        raise DataError(
+            f"{name} numbers its texts from {start} and {source} from {1 - start}, so each would meet the one before "
+            "or after its own; number both from 0 or both from 1"
+        )
+
+
+def _span(ids: Iterable[str]) -> tuple[int, int] | None:
+    """Return the lowest and the highest of ids that are all whole numbers."""
+    numbers = [whole(each) for each in ids]
+    found = [each for each in numbers if isinstance(each, int)]
+    return (min(found), max(found)) if found and len(found) == len(numbers) else None
 
 
 def nearest_ids(wrong: str, ids: Sequence[str]) -> str:
@@ -477,6 +525,7 @@ def read_segment_values(path: PathLike, field: str, references: References) -> l
                 f"{name} has {len(rows):,} rows for {len(references):,} segments; give one for each, or a column id"
             )
         keys = references.ids
+    check_numbering(name, keys, references.source, references.ids)
     values: list[Any] = [None] * len(references)
     fitted = False
     for key, (place, _, value) in zip(keys, rows, strict=True):

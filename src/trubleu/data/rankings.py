@@ -416,11 +416,12 @@ def _read(rows: Iterator[tuple[str, list[str]]], name: str) -> Rankings:
     positions = _places(header, first)
     places: list[str] = []
     cells: list[list[str]] = [[] for _ in positions]
+    unescaped = unguarded if tuple(header) == COLUMNS else str  # `Rankings.write` writes these titles in this order
     for place, row in rows:
         check_width(row, header, place)
         places.append(place)
         for column, at in zip(cells, positions, strict=True):
-            column.append(sys.intern(unguarded(row[at])))  # few distinct strings, millions of times
+            column.append(sys.intern(unescaped(row[at])))  # few distinct strings, millions of times
     source, target, *others = cells
     for languages in (source, target):
         if "" in languages:

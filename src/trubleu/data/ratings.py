@@ -32,6 +32,7 @@ from trubleu.files.tables import (
     table_writer,
     tell_fields,
     text_rows,
+    without_guards,
 )
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 REQUIRED = ("item", "system", "rater", "score")
 FIELDS = (*REQUIRED, "pair", "aspect")
+_EXPORTED: Final = ("item", "system", "pair", "rater")  # then a column for each question
 
 MEAN: Final = "mean"
 """The rater of scores that name none, as they are means."""
@@ -218,6 +220,8 @@ def read_columns(path: PathLike) -> tuple[Table, bool]:
             rows = gather(rows, name)
         elif form == "text":
             rows = read_table(text_rows(rows, name), name)
+        if form in ("table", "text") and _written_here(rows.names):
+            rows = without_guards(rows)
     return rows, form in ("table", "text")
 
 
@@ -239,6 +243,11 @@ def read_ratings(
         return raw
     named = raw.columns.get("system") or [None] * raw.height
     return replace(raw, columns={**raw.columns, "system": [system if each is None else each for each in named]})
+
+
+def _written_here(titles: Sequence[str]) -> bool:
+    """Return whether columns are those of a file that `write_ratings` or `trubleu rate export` writes."""
+    return {*REQUIRED} <= {*titles} <= {*FIELDS} or tuple(titles[:4]) == _EXPORTED
 
 
 def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:

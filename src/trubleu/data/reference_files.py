@@ -5,16 +5,19 @@ JSON lines, tables, Parquet and frames become columns of references, which are c
 
 from __future__ import annotations
 
+import difflib
 import math
 import warnings
 from collections.abc import Callable
-from itertools import chain, compress, pairwise, repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from itertools import chain, compress, islice, pairwise, repeat
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from trubleu.data.titles import RATER_TITLES, REFERENCE_TITLES
+from trubleu.data.titles import ANSWER_TITLES, RATER_TITLES, REFERENCE_TITLES
 from trubleu.data.weights import (
+    HIGHEST_RATING,
     agrees,
     guess_scale,
     ratings_problem,
@@ -25,10 +28,19 @@ from trubleu.data.weights import (
 )
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.formats import open_rows
-from trubleu.files.jsonl import is_json_name, json_line, kind_of
+from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_json
 from trubleu.files.lines import read_text_lines
 from trubleu.files.paths import PathLike, base_name, check_standard_input_once, name_of
-from trubleu.files.tables import check_no_table, comma_hint, finite, is_table_name, tell_fields
+from trubleu.files.tables import (
+    Table,
+    check_no_table,
+    comma_hint,
+    find_fields,
+    finite,
+    is_table_name,
+    plain_title,
+    tell_fields,
+)
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.optional_deps import pandas_module, polars_module
@@ -40,7 +52,6 @@ if TYPE_CHECKING:
 
     from trubleu.data.references import Reference, References, Segment
     from trubleu.files.parquet import Frame
-    from trubleu.files.tables import Table
 
 
 Rated: TypeAlias = tuple[tuple[str | None, float], ...]
@@ -309,6 +320,8 @@ class SegmentCollector:
             raise _FieldError("", f'must be a string or an object with a "text", not {kind_of(item)}')
         if "text" not in item:
             raise _FieldError("text", 'is missing; add a string, "" if it is empty')
+        if not item.keys() <= _ITEM_FIELDS:
+            item = _with_label(item)
         self._take(*map(item.get, REFERENCE_FIELDS))
         self._weighted = self._weighted or "weight" in item or "ratings" in item
         self._unverified += item.get("unverified") is True
@@ -396,7 +409,22 @@ KINDS: tuple[Kind, ...] = ("polars", "pandas")
 #: What a table of references may hold: fields of a segment, its references, and the fields of a reference.
 SEGMENT_FIELDS = ("id", "context", "message")
 REFERENCE_FIELDS = ("text", "weight", "weight_se", "ratings", "raters", "origin")
-WANTED = (*SEGMENT_FIELDS, "references", *REFERENCE_FIELDS)
+WANTED = (*SEGMENT_FIELDS, "references", *REFERENCE_FIELDS, "label")
+_ITEM_FIELDS: Final = frozenset([*REFERENCE_FIELDS, "id", "source", "rank", "scores", "unverified"])
+
+
+def _with_label(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a reference whose label is its weight; refuse a field that looks like weights under another name."""
+    if item.get("weight") is not None or item.get("ratings"):
+        return item
+    for field in item.keys() - _ITEM_FIELDS:
+        value = item[field]
+        if field == "label" and (label := _LABELS.get(_label_of(_as_cell(value)))) is not None:
+            return {**item, "weight": label}
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and -1 <= value <= 1 and difflib.get_close_matches(field.lower(), ["weight"], cutoff=_ALIKE):
+            raise _FieldError(field, "would not be read, though it looks like a weight; call it weight, or remove it")
+    return item
 
 
 def segments_from_table(table: Table) -> Columns:
@@ -407,6 +435,7 @@ def segments_from_table(table: Table) -> Columns:
             collector.add(record, place, table.default_id(row) if record.get("id") is None else "")
     elif "text" in table.columns:
         table.require("id")
+        table = _labelled(table)
         identities = [
             value if type(value) is str else id_field({"id": value}, table.place(row))
             for row, value in enumerate(table.columns["id"])
@@ -418,6 +447,20 @@ def segments_from_table(table: Table) -> Columns:
             f"there; columns found: {some(table.names) or 'none'}"
         )
     return collector.columns()
+
+
+def _labelled(table: Table) -> Table:
+    """Return rows of references whose labels, good or bad, are their weights; refuse a misspelt column of weights."""
+    if {"weight", "ratings"} & table.columns.keys():
+        return table
+    if misspelt := [title for title in table.names if sorted(plain_title(title)) == sorted("weight")]:
+        raise DataError(f"{table.source}: the column {misspelt[0]} would not be read; call it weight, or take it out")
+    if "label" not in table.columns:
+        return table
+    labelled = replace(table, columns={**table.columns, "label": [*map(_as_cell, table.columns["label"])]})
+    if not _are_labels(labelled, "label", named=False):
+        return table
+    return replace(table, columns={**table.columns, "weight": _labels(labelled, "label")})
 
 
 def _common(column: Sequence[Any], name: str, rows: Sequence[int], place: PlaceOf) -> Any:
@@ -504,17 +547,36 @@ def references_of_table(
     table: Table, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
 ) -> Columns:
     """Make references of a table with a row per reference: id, text, and weight, score or one column per rater."""
-    found = table.find(REFERENCE_TITLES, columns, RATER_TITLES)
-    if "weight" in found and ("score" in found or "ratings" in found):
-        raise DataError(
-            f"{table.source}: the first row has weights and ratings; say which to use, or take one out of the table"
-        )
+    place = f"{table.source}: the first row"
+    found = find_fields(table.names, REFERENCE_TITLES, columns, place, ANSWER_TITLES | RATER_TITLES)
+    if not {"good", "bad"} & found.keys():
+        found = table.find(REFERENCE_TITLES, columns, RATER_TITLES)
+    if "good" in found:
+        found.pop("text", None)  # an answer beside good ones is what a system wrote
+    rated = {"weight", "score", "ratings"} & found.keys()
+    if "weight" in rated and len(rated) > 1:
+        raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
+    if "label" in found and (rated or not _are_labels(table, found["label"][0], "label" in (columns or {}))):
+        del found["label"]
+    if rated and {"good", "bad"} & found.keys():
+        raise DataError(f"{place} has good or bad answers and also {some(rated)}; take one of them out of the table")
+    unread = [title for title in table.names if title and title not in chain.from_iterable(found.values())]
+    if not (rated or {"label", "good", "bad"} & found.keys()):
+        for title in unread:
+            _check_meant(table, title)
+    seen = dict(found)
+    if {"good", "bad"} & found.keys():
+        table, found = _by_answer(table, found)
+    elif "label" in found:
+        signs = [str(label) if label else "" for label in _labels(table, found.pop("label")[0])]
+        table = replace(table, columns={**table.columns, "weight": signs})
+        found["weight"] = ("weight",)
     text: dict[str, Sequence[Any]] = {"text": table.columns[found["text"][0]]}
     for field in ("message", "origin"):
         if field in found:
             text[field] = [cell or None for cell in table.columns[found[field][0]]]
     weights, told = _table_weights(table, found, scale)
-    tell_fields(found, table.source, told)
+    tell_fields(seen, table.source, told, unread)
     if "id" in found:
         identities = [cell if cell.strip() else None for cell in table.columns[found["id"][0]]]
     else:
@@ -522,6 +584,109 @@ def references_of_table(
     collector = SegmentCollector(table.source)
     collector.add_rows(text | weights, identities, table.place)
     return collector.columns()
+
+
+_LABELS: Final = {
+    **dict.fromkeys(("good", "correct", "right", "true", "yes", "pass", "passed", "accepted", "positive", "1"), 1),
+    **dict.fromkeys(("bad", "incorrect", "wrong", "false", "no", "fail", "failed", "rejected", "negative", "0"), -1),
+    "": None,
+    "-1": -1,
+    "+1": 1,
+}
+"""What labels of references may be, in lower case, and the weights that they stand for."""
+
+
+def _labels(table: Table, title: str) -> list[int | None]:
+    return [_LABELS[_label_of(cell)] for cell in table.columns[title]]
+
+
+def _label_of(cell: str) -> str:
+    return cell.strip().lower().removesuffix(".0")
+
+
+def _are_labels(table: Table, title: str, named: bool) -> bool:
+    """Return whether a column holds labels; raise an error if only some cells do, or the caller named it."""
+    cells = [_label_of(cell) for cell in table.columns[title]]
+    strange = [row for row, cell in enumerate(cells) if cell not in _LABELS]
+    known = sum(cell != "" for cell in cells) - len(strange)
+    if strange and (known or named):
+        raise DataError(
+            f"{table.place(strange[0])}: {title} must be good or bad (also correct or incorrect, 1 or 0), or empty, "
+            f"not {shown(table.columns[title][strange[0]])}; if it is a weight or a rating, say so: "
+            f"--columns weight={title}"
+        )
+    return known > 0
+
+
+_ALIKE: Final = 0.8
+_MEANT: Final = ("weight", "rating", "ratings", "label")
+
+
+def _check_meant(table: Table, title: str) -> None:
+    """Raise an error for a column that is not read, though its title is nearly that of weights and its cells fit."""
+    close = difflib.get_close_matches(plain_title(title), _MEANT, n=1, cutoff=_ALIKE)
+    cells = [_label_of(cell) for cell in map(str, table.columns.get(title, ())) if cell.strip()]
+    if not close or not cells or plain_title(title) in _MEANT:
+        return
+    highest = 1 if close[0] == "weight" else HIGHEST_RATING
+    field = "score" if close[0].startswith("rating") else close[0]
+    numbers = [finite(cell) for cell in cells]
+    fits = all(number is not None and -1 <= number <= highest for number in numbers)
+    if fits or (close[0] == "label" and all(cell in _LABELS for cell in cells)):
+        raise DataError(
+            f"{table.source}: the column {title} would not be read, though it looks like a {close[0]}; call it "
+            f"{close[0]} (--columns {field}={title}), or take it out of the table"
+        )
+
+
+def _by_answer(table: Table, found: Mapping[str, tuple[str, ...]]) -> tuple[Table, dict[str, tuple[str, ...]]]:
+    """Give every good and bad answer of a row a row of its own, with the weight 1 or -1."""
+    heads = {field: found[field] for field in ("id", "message", "origin") if field in found}
+    if "id" not in heads:
+        table = replace(table, columns={**table.columns, "id": [table.default_id(row) for row in range(table.height)]})
+        heads["id"] = ("id",)
+    sides = [(title, "-1") for title in found.get("bad", ())]
+    sides = [(title, "1") for title in (*found.get("good", ()), *found.get("text", ()))] + sides
+    rows: list[int] = []
+    texts: list[str] = []
+    weights: list[str] = []
+    for row in range(table.height):
+        for title, weight in sides:
+            for text in _answers(table.columns[title][row], table.place(row), title):
+                rows.append(row)
+                texts.append(text)
+                weights.append(weight)
+    columns = {title: [table.columns[title][row] for row in rows] for (title,) in heads.values()}
+    columns |= {"text": texts, "weight": weights}
+    melted = Table(table.source, table.names, columns, len(rows), [table.place(row) for row in rows])
+    return melted, {**heads, "text": ("text",), "weight": ("weight",)}
+
+
+def _answers(cell: str, place: str, title: str) -> list[str]:
+    """Return the texts of a cell: one, or those of a JSON array."""
+    if not cell.lstrip().startswith("["):
+        return [cell] if cell.strip() else []
+    try:
+        texts = parse_json(cell)
+    except ValueError:
+        return [cell]
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise DataError(f'{place}: {title} must be one text, or an array of texts such as ["yes", "sure"]')
+    return texts
+
+
+def _table_of_records(records: Iterable[tuple[str, Mapping[str, Any]]], name: str) -> Table:
+    """Put records without an array of references into a table of texts, as CSV would hold them."""
+    rows = list(records)
+    titles = tuple(dict.fromkeys(chain.from_iterable(record for _, record in rows)))
+    columns = {title: [_as_cell(record.get(title)) for _, record in rows] for title in titles}
+    return Table(name, titles, columns, len(rows), [place for place, _ in rows])
+
+
+def _as_cell(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json_line(value)
 
 
 def _table_weights(
@@ -577,6 +742,12 @@ def _numbers(table: Table, titles: Sequence[str]) -> list[dict[str, float]]:
     return rows
 
 
+_FLAT: Final = frozenset(
+    ["goodanswers", "goodanswer", "badanswers", "badanswer", "correctanswers", "incorrectanswers", "chosen", "label"]
+)
+"""Titles by which records of one reference each, or of good and bad answers, are told from segments."""
+
+
 def _check_no_table(name: str, texts: Sequence[str]) -> None:
     known = {*REFERENCE_TITLES, *chain.from_iterable(REFERENCE_TITLES.values()), "rater", "system", "context"}
     known |= {f"{stem}{number}" for stem in ("r", "rater", "rating") for number in range(1, 21)}
@@ -597,6 +768,10 @@ def read_any(
             return segments_from_table(content)
         if form == "jsonl":
             collector = SegmentCollector(name)
+            first = list(islice(content, 1))
+            content = chain(first, content)
+            if first and "references" not in first[0][1] and _FLAT & set(map(plain_title, first[0][1])):
+                return references_of_table(_table_of_records(content, name), columns, scale)
             for place, record in content:
                 collector.add(record, place, base_name(place) if record.get("id") is None else "")
             return collector.columns()

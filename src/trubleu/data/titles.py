@@ -19,5 +19,11 @@ RATING_TITLES: Final = _titles("ratings")
 TRIPLE_TITLES: Final = _titles("triples")
 ANSWER_TITLES: Final = _titles("answers")
 
+ANSWER_TITLES: Final = {
+    "good": r"(good|correct|accepted)(answer|reference|response|output|text|example)s?\d*|chosen",
+    "bad": r"(bad|incorrect|wrong|rejected)(answer|reference|response|output|text|example)s?\d*|rejected",
+}
+"""The patterns of columns with good and with bad references."""
+
 RATER_TITLES: Final = {"ratings": r"(r|rater|ratings?|annotator|judge|worker|score)\d+"}
 """The pattern of columns with the ratings of one rater each."""

@@ -18,7 +18,7 @@ from trubleu.files.lines import in_batches, open_bytes
 from trubleu.files.parquet import check_parquet, is_parquet, open_parquet
 from trubleu.files.paths import base_name, format_of
 from trubleu.files.ranges import SourceFile, Span
-from trubleu.files.tables import check_titles, check_width, find_fields, plain_title, table_rows, tell_fields, unguarded
+from trubleu.files.tables import check_titles, check_width, find_fields, plain_title, table_rows, tell_fields
 from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class TsvLayout:
                 )
         else:
             check_width(row[1], self.names, place)
-            cells = list(map(unguarded, row[1]))
+            cells = list(row[1])
         return _one_turn(dict(zip(self.names, cells, strict=True)))
 
 

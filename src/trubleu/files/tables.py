@@ -9,7 +9,7 @@ import math
 import re
 import warnings
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
@@ -280,7 +280,7 @@ def read_table(rows: Iterator[tuple[str, list[str]]], name: str) -> Table:
         cells.append(row)
         places.append(where)
     found = zip(*cells, strict=True) if cells else repeat(())
-    texts = {title: list(map(unguarded, column)) for title, column in zip(titles, found, strict=False)}
+    texts = {title: list(column) for title, column in zip(titles, found, strict=False)}
     return Table(name, titles, texts, len(places), places)
 
 
@@ -409,10 +409,11 @@ def check_lengths(columns: Mapping[str, Sized | None], source: str, row: str = "
         raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a {row}")
 
 
-def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:
-    """Report which columns were matched to which fields, if that was guessed."""
-    if any(tuple(map(plain_title, titles)) != (field,) for field, titles in found.items()) or more:
+def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "", unread: Sequence[str] = ()) -> None:
+    """Report which columns were matched to which fields, if that was guessed or columns are left."""
+    if any(tuple(map(plain_title, titles)) != (field,) for field, titles in found.items()) or more or unread:
         told = ", ".join(f"{field} ← {' '.join(titles)}" for field, titles in found.items())
+        more += f"; not read: {some(unread)}" if unread else ""
         warnings.warn(f"columns of {base_name(name)}: {told}{more}", Notice, stacklevel=3)
 
 
@@ -513,6 +514,25 @@ def unguarded(text: str) -> str:
     ['=1+1', '=1+1', "'tis"]
     """
     return text[1:] if text.startswith("'") and _RUN.match(text) else text
+
+
+def without_guards(table: Table) -> Table:
+    """Reverse `guarded` in a table with the titles of one that TruBLEU writes.
+
+    Where a cell begins as a formula does and is no number, somebody else wrote the table, and nothing is changed.
+
+    Examples
+    --------
+    >>> table = Table("ratings.csv", ("item",), {"item": ["'=1", "'tis", "-5"]}, 3)
+    >>> without_guards(table).columns
+    {'item': ['=1', "'tis", '-5']}
+    >>> without_guards(replace(table, columns={"item": ["'- no way", "- yes"]})).columns
+    {'item': ["'- no way", '- yes']}
+    """
+    for column in table.columns.values():
+        if any(_RUN.match(cell) and cell[0] != "'" and finite(cell) is None for cell in column):
+            return table
+    return replace(table, columns={title: list(map(unguarded, column)) for title, column in table.columns.items()})
 
 
 def whole(text: str) -> int | str:

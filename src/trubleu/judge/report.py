@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from trubleu.data.outputs import check_numbering
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, nearest, some
 from trubleu.metrics.score_columns import lower_is_better_of
 from trubleu.results import SCHEMA, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -43,9 +44,11 @@ class Notes:
         self._sentences.setdefault(str(warning))
         warnings.warn(warning, stacklevel=3)
 
-    def unknown(self, who: str, what: str, names: Iterable[str], known: Container[str]) -> None:
+    def unknown(self, who: str, what: str, names: Collection[str], known: Collection[str]) -> None:
         """Warn of systems or items that are not here and left out: ``who`` is such as "ratings.csv rates"."""
         if strange := [name for name in dict.fromkeys(names) if name not in known]:
+            if what in ("item", "segment"):
+                check_numbering(who.partition(" ")[0], names, "the references", known)
             self.warn(
                 f"{who} {counted(len(strange), what)} without outputs ({some(strange, 3)}), left out; "
                 "correct the names if they are there under others"
