@@ -259,7 +259,8 @@ def test_text_without_spaces_is_told_once(
     folder: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "zh").write_text("".join(f"今天的天气非常好{i}\n" for i in range(50)))
-    call = ["--ref", "zh", "a=zh", "b=zh", "-m", "bleu-2", "-m", "sbleu-2", "-m", "chrf"]
+    (folder / "out").write_text("".join(f"今天的天气真的很好{i}\n" for i in range(50)))
+    call = ["--ref", "zh", "a=out", "b=out", "-m", "bleu-2", "-m", "sbleu-2", "-m", "chrf"]
     whole = run(*call)
     assert whole[2].startswith("trubleu: warning: the tokenizer 13a does not split Chinese, Japanese, Thai, ")
     assert whole[2].endswith("; use the tokenizer words or char, or zh for Chinese\n")
@@ -469,7 +470,8 @@ def test_module_version_and_help() -> None:
 
 def test_a_closed_pipe_is_no_error(folder: Path) -> None:
     (folder / "r.txt").write_text("a b\n" * 20_000)
-    command = f"{sys.executable} -m trubleu score --ref r.txt s=r.txt -m bleu-1 --segments | head -n 1"
+    (folder / "s.txt").write_text("a c\n" * 20_000)
+    command = f"{sys.executable} -m trubleu score --ref r.txt s=s.txt -m bleu-1 --segments | head -n 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("system")
     assert done.stderr == ""
@@ -495,8 +497,9 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
 def test_interrupt_leaves_the_old_file(folder: Path) -> None:
     (folder / "r.txt").write_text("the cat sat on the mat and looked at the dog\n" * 3000)
+    (folder / "s.txt").write_text("the cat sat on a mat and looked at a dog\n" * 3000)
     (folder / "out.txt").write_text("old")
-    files = ["--ref", "r.txt", "s=r.txt", "--out", "out.txt"]
+    files = ["--ref", "r.txt", "s=s.txt", "--out", "out.txt"]
     arguments = ["score", *files, "-m", "chrf", "--ci", "--resamples", "2000000"]
     command = [sys.executable, "-c", INTERRUPTED, *arguments]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
