@@ -107,6 +107,13 @@ def test_named_columns(tmp_path: Path, name: str, text: str) -> None:
     assert (found.language_pairs(), found.testsets()) == (("",), ("",))
 
 
+def test_only_our_own_apostrophes_are_taken_off(tmp_path: Path) -> None:
+    ours = "table,system,metric,score,low,high,signature,id\nsegments,'=A,m,0.5,,,,'-1\n"
+    assert SegmentScores.read(written(tmp_path, ours, "s.csv")) == SegmentScores(["m"], ["=A"], ["-1"], [0.5])
+    theirs = "metric,system,segment,score\nm,'=A,'-1,0.5\n"
+    assert SegmentScores.read(written(tmp_path, theirs, "s.csv")) == SegmentScores(["m"], ["'=A"], ["'-1"], [0.5])
+
+
 def test_language_pairs_and_test_sets_by_name(tmp_path: Path) -> None:
     path = written(tmp_path, "metric,lp,test_set,system,segment,id,score\nm,de-en,nt,A,1,x,0.5\n", "s.csv")
     assert SegmentScores.read(path) == SegmentScores("m", ["A"], ["1"], [0.5], "de-en", "nt")

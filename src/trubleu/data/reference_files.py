@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from trubleu.data.titles import ANSWER_TITLES, RATER_TITLES, REFERENCE_TITLES
+from trubleu.data.titles import GOOD_BAD_TITLES, RATER_TITLES, REFERENCE_TITLES
 from trubleu.data.weights import (
     HIGHEST_RATING,
     agrees,
@@ -548,7 +548,7 @@ def references_of_table(
 ) -> Columns:
     """Make references of a table with a row per reference: id, text, and weight, score or one column per rater."""
     place = f"{table.source}: the first row"
-    found = find_fields(table.names, REFERENCE_TITLES, columns, place, ANSWER_TITLES | RATER_TITLES)
+    found = find_fields(table.names, REFERENCE_TITLES, columns, place, GOOD_BAD_TITLES | RATER_TITLES)
     if not {"good", "bad"} & found.keys():
         found = table.find(REFERENCE_TITLES, columns, RATER_TITLES)
     if "good" in found:

@@ -27,7 +27,7 @@ from trubleu.files.paths import (
     read_whole,
     reading,
 )
-from trubleu.files.tables import check_width, delimited_rows, find_required, finite, plain_title
+from trubleu.files.tables import check_width, delimited_rows, find_required, finite, plain_title, unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -297,12 +297,13 @@ def _named_rows(rows: Iterator[tuple[int, list[str]]], name: str) -> Rows:
     labels = [columns.get(label) for label in LABELS]
     # What `trubleu score --format csv` prints holds several tables.
     kind = titles.index("table") if "table" in titles else None
+    unescaped = str if kind is None else unguarded
     for number, row in rows:
         place = f"{name}:{number}"
         check_width(row, header, place)
         if kind is None or row[kind] == "segments":
             metric, language_pair, testset, system, segment = (
-                None if index is None else row[index] for index in labels
+                None if index is None else unescaped(row[index]) for index in labels
             )
             yield ScoreRow(
                 place,

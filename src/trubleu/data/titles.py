@@ -19,7 +19,7 @@ RATING_TITLES: Final = _titles("ratings")
 TRIPLE_TITLES: Final = _titles("triples")
 ANSWER_TITLES: Final = _titles("answers")
 
-ANSWER_TITLES: Final = {
+GOOD_BAD_TITLES: Final = {
     "good": r"(good|correct|accepted)(answer|reference|response|output|text|example)s?\d*|chosen",
     "bad": r"(bad|incorrect|wrong|rejected)(answer|reference|response|output|text|example)s?\d*|rejected",
 }
