@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from trubleu.data.references import Reference
 from trubleu.data.titles import ANSWER_TITLES
 from trubleu.data.tool_results import is_chat, last_turns, tool_items
-from trubleu.data.weights import guess_scale, ratings_problem, weight_from_ratings, weight_on_scale, weight_problem
+from trubleu.data.weights import (
+    LABEL_WEIGHTS,
+    guess_scale,
+    ratings_problem,
+    weight_from_ratings,
+    weight_on_scale,
+    weight_problem,
+)
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.formats import open_rows
 from trubleu.files.jsonl import is_json_name, kind_of, parse_json, parse_object
@@ -42,10 +49,6 @@ _FIELDS: Final = (
     "excludes",
     "regex",
 )
-_LABELS: Final = {
-    **dict.fromkeys(("good", "correct", "right", "true", "yes", "pass", "passed", "accepted", "ok", "1", "+1"), 1.0),
-    **dict.fromkeys(("bad", "incorrect", "wrong", "false", "no", "fail", "failed", "rejected", "0", "-1"), -1.0),
-}
 _OLD: Final = ("old", "baseline", "before", "previous")
 _NEW: Final = ("new", "candidate", "after")
 
@@ -468,7 +471,7 @@ def _weights(records: Records, fields: Mapping[str, tuple[str, ...]], name: str)
         return [1.0] * len(records)
     (title,) = fields[kind][:1]
     written = [record.get(title) for _, record in records]
-    labels = [_LABELS.get(_label(value)) for value in written]
+    labels = [LABEL_WEIGHTS.get(_label(value)) for value in written]
     if kind == "label" and None not in labels:
         return [weight for weight in labels if weight is not None]
     # Among labels that are words, one that is not known is wrong; numbers are ratings.
@@ -476,7 +479,7 @@ def _weights(records: Records, fields: Mapping[str, tuple[str, ...]], name: str)
     numbers: list[float] = []
     for (place, _), value in zip(records, written, strict=True):
         number = finite(value) if isinstance(value, str) else value
-        if named and _label(value) in _LABELS:
+        if named and _label(value) in LABEL_WEIGHTS:
             continue
         if named or not isinstance(number, int | float) or isinstance(number, bool):
             expected = "good or bad, 1 or 0, or a number" if kind == "label" else "a number"

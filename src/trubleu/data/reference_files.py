@@ -18,6 +18,7 @@ import numpy as np
 from trubleu.data.titles import GOOD_BAD_TITLES, RATER_TITLES, REFERENCE_TITLES
 from trubleu.data.weights import (
     HIGHEST_RATING,
+    LABEL_WEIGHTS,
     agrees,
     guess_scale,
     ratings_problem,
@@ -419,7 +420,7 @@ def _with_label(item: dict[str, Any]) -> dict[str, Any]:
         return item
     for field in item.keys() - _ITEM_FIELDS:
         value = item[field]
-        if field == "label" and (label := _LABELS.get(_label_of(_as_cell(value)))) is not None:
+        if field == "label" and (label := LABEL_WEIGHTS.get(_label_of(_as_cell(value)))) is not None:
             return {**item, "weight": label}
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number and -1 <= value <= 1 and difflib.get_close_matches(field.lower(), ["weight"], cutoff=_ALIKE):
@@ -586,18 +587,8 @@ def references_of_table(
     return collector.columns()
 
 
-_LABELS: Final = {
-    **dict.fromkeys(("good", "correct", "right", "true", "yes", "pass", "passed", "accepted", "positive", "1"), 1),
-    **dict.fromkeys(("bad", "incorrect", "wrong", "false", "no", "fail", "failed", "rejected", "negative", "0"), -1),
-    "": None,
-    "-1": -1,
-    "+1": 1,
-}
-"""What labels of references may be, in lower case, and the weights that they stand for."""
-
-
-def _labels(table: Table, title: str) -> list[int | None]:
-    return [_LABELS[_label_of(cell)] for cell in table.columns[title]]
+def _labels(table: Table, title: str) -> list[float | None]:
+    return [LABEL_WEIGHTS.get(_label_of(cell)) for cell in table.columns[title]]
 
 
 def _label_of(cell: str) -> str:
@@ -607,7 +598,7 @@ def _label_of(cell: str) -> str:
 def _are_labels(table: Table, title: str, named: bool) -> bool:
     """Return whether a column holds labels; raise an error if only some cells do, or the caller named it."""
     cells = [_label_of(cell) for cell in table.columns[title]]
-    strange = [row for row, cell in enumerate(cells) if cell not in _LABELS]
+    strange = [row for row, cell in enumerate(cells) if cell and cell not in LABEL_WEIGHTS]
     known = sum(cell != "" for cell in cells) - len(strange)
     if strange and (known or named):
         raise DataError(
@@ -632,7 +623,7 @@ def _check_meant(table: Table, title: str) -> None:
     field = "score" if close[0].startswith("rating") else close[0]
     numbers = [finite(cell) for cell in cells]
     fits = all(number is not None and -1 <= number <= highest for number in numbers)
-    if fits or (close[0] == "label" and all(cell in _LABELS for cell in cells)):
+    if fits or (close[0] == "label" and all(cell in LABEL_WEIGHTS for cell in cells)):
         raise DataError(
             f"{table.source}: the column {title} would not be read, though it looks like a {close[0]}; call it "
             f"{close[0]} (--columns {field}={title}), or take it out of the table"

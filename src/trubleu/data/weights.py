@@ -22,6 +22,12 @@ HIGHEST_RATING = 5
 FIVE_POINTS: Final[tuple[float, float]] = (LOWEST_RATING, HIGHEST_RATING)
 UNIT: Final[tuple[float, float]] = (0, 1)
 
+LABEL_WEIGHTS: Final = {
+    **dict.fromkeys(("good", "correct", "right", "true", "yes", "pass", "passed", "accepted", "ok", "1", "+1"), 1.0),
+    **dict.fromkeys(("bad", "incorrect", "wrong", "false", "no", "fail", "failed", "rejected", "0", "-1"), -1.0),
+}
+"""What a label of a reference may be, in lower case, and the weight that it stands for."""
+
 #: How far a file's weight may be from the one its ratings give: weights rounded to three decimals pass. One point of
 #: one of n raters moves the weight by 1/(2n), so a wrong rating is noticed with fewer than a thousand raters.
 WEIGHT_TOLERANCE = 5e-4
