@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.checks import KINDS, Checks, Finding, Item, common_kinds, new_findings
+from trubleu.checks.links import code, links
 from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,6 +114,60 @@ def test_weights_must_fit() -> None:
 
 def test_every_kind_has_levels() -> None:
     assert all({level.alone, level.baseline} <= {"warn", "fail"} for level in KINDS.values())
+
+
+PIECES = st.sampled_from(
+    (
+        *(
+            "5 days",
+            "30 %",
+            "not ",
+            "€49.90 ",
+            ". ",
+            "\n|- |",
+            "**",
+            "`x`",
+            "a.m. ",
+            "one ",
+            "two and a half ",
+            "9:52 ",
+        ),
+        *(
+            "31 March ",
+            "<b>",
+            "{",
+            "the cat ",
+            "is ",
+            "1. ",
+            "to ",
+            " 3",
+            "1,000",
+            "0800 112 233",
+            "v1.2.3",
+            "[",
+            "1/2",
+        ),
+        *("http://a.b/c ", "Mrs. ", "(", ") ", "no ", "never ", "\xa0"),
+    )
+)
+TEXTS = st.lists(st.one_of(PIECES, st.text(max_size=20)), max_size=12).map("".join)
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.none() | TEXTS, st.none() | TEXTS)
+def test_any_texts_can_be_checked_and_give_the_same_findings_again(
+    output: str, references: list[str], question: str | None, old: str | None
+) -> None:
+    found = Checks().find(output, references, None, question, old)
+    assert found == Checks().find(output, references, None, question, old)
+    assert all(0 <= start < end <= len(output) for finding in found for start, end in finding.spans)
+    assert len({finding.identity for finding in found}) == len(found)
+
+
+@given(TEXTS, TEXTS)
+def test_the_normalised_content_of_figures_and_links_is_its_own(text: str, reference: str) -> None:
+    for part in (*links(text), *code(text)):
+        again = [*links(part.content), *code(f"`{part.content}`")]
+        assert part.content in [each.content for each in again]
 
 
 @given(st.text(max_size=80))

@@ -45,7 +45,10 @@ def script(text: str) -> str | None:
     >>> script("Hello, world"), script("Привет"), script("42")
     ('Latin', 'Cyrillic', None)
     """
-    counts = Counter(_script_of(char) for char in text if char.isalpha())
+    counts: Counter[str] = Counter()
+    for char, count in Counter(text).items():
+        if char.isalpha():
+            counts[_script_of(char)] += count
     return counts.most_common(1)[0][0] if counts else None
 
 

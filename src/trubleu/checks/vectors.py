@@ -27,6 +27,9 @@ SHIFT: Final = 0.15
 _ONE_THREAD: Final = 1 << 18
 """Multiplications that OpenBLAS does on one thread."""
 
+_MOST_COVERS: Final = 64
+"""Comparisons that are kept: those of an output with many references."""
+
 _WORD: Final = re.compile(r"\w")
 
 
@@ -86,6 +89,7 @@ class TextVectors:
     def __init__(self, texts: Iterable[str], source: AnySource = "ready") -> None:
         ids: dict[str, int] = {}
         self._texts: dict[str, Words] = {text: _words(text, ids) for text in dict.fromkeys(texts)}
+        self._covers: dict[tuple[str, str], Cover] = {}
         rows = word_vectors(as_source(source), list(ids)).astype(np.float32)
         lengths = np.linalg.norm(rows, axis=1)
         known = lengths > 0
@@ -98,8 +102,13 @@ class TextVectors:
         return self._texts[text]
 
     def cover(self, text: str, other: str) -> Cover:
-        """Compare two of the texts."""
-        return Cover(self.words(text), self.words(other), self)
+        """Compare two of the texts; several checks ask for the same comparison."""
+        found = self._covers.get((text, other))
+        if found is None:
+            if len(self._covers) == _MOST_COVERS:
+                self._covers.clear()
+            found = self._covers[text, other] = Cover(self.words(text), self.words(other), self)
+        return found
 
 
 class Cover:
