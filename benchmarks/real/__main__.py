@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.real import dailydialog, files, findings, gaming
+from benchmarks.real import dailydialog, estimates, files, findings, gaming
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ OWN: dict[str, tuple[str, Callable[[Path, Path], int]]] = {
     "dailydialog": ("dailydialog", dailydialog.run),
     "gaming": ("dstc7", gaming.run),
     "findings": ("planted", findings.run),
+    "estimates": ("mtme", estimates.run),
 }
 
 

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.simulated.coverage import coverage_study, render_coverage
+from benchmarks.simulated.estimates import estimates_study, render_estimates
 from benchmarks.simulated.models import model_study, read_models, render_models
 from benchmarks.simulated.order import order_study, render_order
 from benchmarks.simulated.triples import simulated_triples
@@ -111,6 +112,23 @@ def models(options: argparse.Namespace) -> None:
     write_output(options, render_models(study, options.format, options.digits))
 
 
+def estimates(options: argparse.Namespace) -> None:
+    """Do estimates with a proxy hold the true mean as often as they promise?
+
+    Draw rated items and a proxy's scores from worlds whose mean rating is known, and count how often the 95 % intervals
+    of rate estimate contain it.
+
+    Examples
+    --------
+    python -m benchmarks.simulated estimates
+    python -m benchmarks.simulated estimates --rated 50 --runs 1000
+    """
+    with Bars(quiet=options.quiet) as bars:
+        sizes = whole_numbers("--rated", options.rated)
+        rows = estimates_study(sizes, **picked(options, "runs unrated seed"), steps=bars.stage)
+    write_output(options, render_estimates(rows, options.format, options.digits))
+
+
 def triples(options: argparse.Namespace) -> None:
     """Any number of conversations without meaning.
 
@@ -166,6 +184,13 @@ def build_parser() -> argparse.ArgumentParser:
     add.option(varied, "--sets", "N", "number of test sets", 500)
     add_world(parser, resamples=False)
     parser.set_defaults(pool=1_000)
+    add.output(parser)
+
+    parser = add.command(inner, "estimates", estimates)
+    add.option(parser, "--rated", "N,…", "rated items", "30,100,300")
+    add.option(parser, "--unrated", "N", "items that the proxy alone has scored", 1_000)
+    add.option(parser, "--runs", "N", "runs per condition", 10_000)
+    add.option(parser, "--seed", "N", "random seed", 1)
     add.output(parser)
 
     parser = add.command(inner, "triples", triples)

@@ -64,10 +64,12 @@ def _add_plan(commands: add.Commands) -> None:
     add.option(parser, "--seconds-per-item", "S", "seconds per item (default: 20)", type=float)
     add.option(parser, "--pay", "P", "pay per hour (default: 15)", type=float)
     add.option(parser, "--minutes", "M", "maximum minutes per rater", 60.0)
+    about = "plan for estimates with a model's help: which items to rate next, and how many for --interval"
+    add.option(parser, "--for", "NAME", about, dest="purpose", choices=("estimate",))
     score = parser.add_argument_group("which references to rate next")
     add.option(score, "--systems", "[NAME=]OUTPUTS", "outputs of one or two systems", dest="scored", nargs="+")
     add.option(score, "-m --metric", "METRIC", f"a metric that uses weights (default: {DEFAULT_METRIC})")
-    add.option(score, "--interval", "WIDTH", "stop when the interval is this narrow", type=float)
+    add.option(score, "--interval", "WIDTH", "the wanted width of the interval", type=float)
     add.option(score, "--most", "N", "maximum number of ratings to plan (default: 100)", type=int)
     add.output(parser)
 
@@ -175,23 +177,29 @@ def plan(options: argparse.Namespace) -> None:
 
     Estimate the ratings, hours, people and money that a study still needs, practice and gold items included. With
     --systems, list the references to rate next to narrow the interval of a score, or of the difference between two
-    scores.
+    scores. With --for estimate, list with which probability to choose each item for trubleu rate estimate, and how many
+    more ratings an interval of the width --interval takes.
 
     Examples
     --------
     trubleu rate plan my-study --raters 5 --seconds-per-item 15 --pay 14.50
     trubleu rate plan my-study --systems A.txt B.txt --interval 2
+    trubleu rate plan my-study --for estimate --interval 0.3
     """
     check_packages()
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table
 
+    if options.purpose == "estimate":
+        _plan_estimate(options)
+        return
     if options.scored is not None:
         _plan_ratings(options)
         return
     for name in ("metric", "interval", "most"):
         if getattr(options, name) is not None:
-            raise UsageError(f"--{name} goes with --systems; add it, or leave it out")
+            also = "" if name == "metric" else ", or --for estimate"
+            raise UsageError(f"--{name} goes with --systems{also}; add it, or leave it out")
     if options.raters is not None:
         check_range(options, "raters", 1, 1000)
     with opened(options.study, copy=True) as study:
@@ -206,6 +214,31 @@ def plan(options: argparse.Namespace) -> None:
         **picked(options, "seconds_per_item minutes"),
     )
     write_tables(options, plan_table(made, for_people=options.format not in FOR_PROGRAMS))
+
+
+def _plan_estimate(options: argparse.Namespace) -> None:
+    """Print which items of a study people should rate next, and how many."""
+    from trubleu.rating.study_estimate import estimate_study, next_items, study_scores, wanted_intervals
+    from trubleu.render.rating import estimate_plan_tables
+
+    if given := [name for name in ("raters", "scored", "metric") if getattr(options, name)]:
+        name = {"scored": "systems"}.get(given[0], given[0])
+        raise UsageError(f"--{name} does not go with --for estimate; leave it out")
+    for name, low, high in (("pay", 0, 1e6), ("seconds_per_item", 0.1, 86_400)):
+        if getattr(options, name) is not None:
+            check_range(options, name, low, high)
+    with opened(options.study, copy=True) as study:
+        scores, config = study_scores(study), study.config
+    unrated = sum(not item.counted for item in scores.items)
+    if not unrated:
+        raise UsageError(f"people have rated all items of {options.study}; there is nothing to plan")
+    chosen = next_items(scores, min(100, unrated) if options.most is None else options.most)
+    intervals = None
+    if options.interval is not None:
+        made = estimate_study(scores, {})
+        intervals = wanted_intervals(made, config, options.interval, seconds=options.seconds_per_item, pay=options.pay)
+    tables, notes = estimate_plan_tables(chosen, intervals, options.format)
+    write_tables(options, *tables, notes=notes)
 
 
 def _plan_ratings(options: argparse.Namespace) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trubleu.cli import arguments as add
 from trubleu.cli.judge import add_rating_options, read_ratings
-from trubleu.cli.options import write_tables
+from trubleu.cli.options import picked, write_tables
+from trubleu.cli.rate_study import opened
 from trubleu.errors import UsageError
 from trubleu.files.paths import check_standard_input_once
 from trubleu.render.tables import FOR_PROGRAMS
 
 if TYPE_CHECKING:
     import argparse
+
+    from trubleu.rating.estimate import Estimates
 
 TARGETS = ("population", "items")
 """As in `trubleu.stats.prediction_powered`, repeated so ``--help`` need not import it (a test keeps them equal)."""
@@ -21,7 +24,8 @@ TARGETS = ("population", "items")
 def add_estimate_parser(commands: add.Commands) -> None:
     """Add the command."""
     parser = add.command(commands, "estimate", estimate)
-    people = parser.add_argument_group("ratings by people")
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="the folder of a study in which a model has rated")
+    people = parser.add_argument_group("ratings by people (instead of a study)")
     add.option(people, "--ratings", "FILE", "ratings of outputs: CSV, TSV, JSON lines or Parquet")
     add.columns(people, "item=InstanceID,score=rating")
     add_rating_options(people)
@@ -45,33 +49,48 @@ def estimate(options: argparse.Namespace) -> None:
 
     Estimate people's mean rating of each system, and the difference of each pair, from people's ratings of some outputs
     and a proxy's scores of these and others: a model, or any metric. The proxy counts only as far as it agrees with
-    people (prediction-powered inference); the intervals are valid whatever it says.
+    people (prediction-powered inference); the intervals are valid whatever it says. In a study, its models are proxies.
 
     Examples
     --------
+    trubleu rate estimate my-study
     trubleu rate estimate --ratings people.csv --proxy model.csv
     trubleu rate estimate --ratings people.csv --proxy COMET.seg.score chrf=chrf.csv --target items
     """
     from trubleu.render.rating import estimate_tables
     from trubleu.stats.checks import confidence_level, seed_range
 
-    if options.ratings is None or not options.proxy:
+    if options.study is not None and options.ratings is not None:
+        raise UsageError("rate estimate takes a STUDY or --ratings FILE, not both")
+    if options.study is None and (options.ratings is None or not options.proxy):
         raise UsageError(
-            "rate estimate needs --ratings FILE, by people, and --proxy FILE, scores of these outputs and others"
+            "rate estimate needs a STUDY; or --ratings FILE, by people, and --proxy FILE, scores of more outputs"
         )
     confidence_level(options.confidence)
     seed_range(options.seed)
     from trubleu.data import parse_system
     from trubleu.rating.estimate import estimate_ratings, read_probabilities, read_proxies
 
-    check_standard_input_once([options.ratings, *(parse_system(each)[1] for each in options.proxy)])
-    made = estimate_ratings(
-        read_ratings(options),
-        read_proxies(options.proxy),
-        probabilities=None if options.probabilities is None else read_probabilities(options.probabilities),
-        target=options.target,
-        confidence=options.confidence,
-        seed=options.seed,
-    )
+    check_standard_input_once([*filter(None, [options.ratings]), *(parse_system(each)[1] for each in options.proxy)])
+    settings: dict[str, Any] = picked(options, "target confidence seed")
+    if options.probabilities is not None:
+        settings["probabilities"] = read_probabilities(options.probabilities)
+    if options.study is None:
+        made = estimate_ratings(read_ratings(options), read_proxies(options.proxy), **settings)
+    else:
+        made = _of_study(options, settings)
     people = options.format not in FOR_PROGRAMS
     write_tables(options, *estimate_tables(made, for_people=people), notes=made.notes if people else ())
+
+
+def _of_study(options: argparse.Namespace, settings: dict[str, Any]) -> Estimates:
+    if given := [name for name in ("columns", "scale") if getattr(options, name) is not None]:
+        raise UsageError(f"--{given[0]} goes with --ratings FILE, not with a STUDY")
+    if options.aspect and len(options.aspect) > 1:
+        raise UsageError("rate estimate STUDY takes one --aspect: the name of a question")
+    with opened(options.study, copy=True) as study:
+        from trubleu.rating.estimate import read_proxies
+        from trubleu.rating.study_estimate import estimate_study, study_scores
+
+        scores = study_scores(study, options.aspect and options.aspect[0])
+    return estimate_study(scores, read_proxies(options.proxy), **settings)

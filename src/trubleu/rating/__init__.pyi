@@ -6,6 +6,7 @@ from trubleu.rating.config import config_text as config_text
 from trubleu.rating.config import default_config_text as default_config_text
 from trubleu.rating.config import parse_config as parse_config
 from trubleu.rating.config import read_config as read_config
+from trubleu.rating.decision import Decision as Decision
 from trubleu.rating.estimate import Estimates as Estimates
 from trubleu.rating.estimate import SystemEstimate as SystemEstimate
 from trubleu.rating.estimate import estimate_ratings as estimate_ratings

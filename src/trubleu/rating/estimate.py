@@ -166,7 +166,9 @@ def estimate_ratings(
     sets = {name: (name,) for name in scores} | ({ALL: tuple(scores)} if len(scores) > 1 else {})
     systems = [system for system in ratings.systems() if any(system in own for own in scores.values())]
     means = tuple(task.estimate((system,), *named) for system in systems for named in sets.items())
-    differences = tuple(task.estimate(pair, *named) for pair in combinations(systems, 2) for named in sets.items())
+    # Systems without a common item, such as origins of responses, have no difference to estimate.
+    pairs = [pair for pair in combinations(systems, 2) if not rated.of[pair[0]].keys().isdisjoint(rated.of[pair[1]])]
+    differences = tuple(task.estimate(pair, *named) for pair in pairs for named in sets.items())
     if not any(each.found for each in means):
         raise DataError(f"{ratings.source}: no estimate of {shown(means[0].name)}: {means[0].reason}")
     return Estimates(

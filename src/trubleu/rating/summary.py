@@ -14,6 +14,7 @@ from trubleu.errors import MissingExtraError
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
 from trubleu.rating.config import Question, StudyConfig, crowd_warnings
+from trubleu.rating.decision import Decision, decisions
 from trubleu.rating.raters import GoldScore, Rater, broken_rule, gold_scores
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
@@ -265,6 +266,8 @@ class Summary:
         The distribution of weights of texts with at least one counted rating by a person; empty for rankings.
     disputed
         Texts that raters disagree on most.
+    decisions
+        One entry for each pair of systems: whether there are enough ratings.
     notes
         What to keep in mind about these numbers, in sentences.
     warnings
@@ -290,6 +293,7 @@ class Summary:
     weights: tuple[WeightBin, ...]
     disputed: tuple[DisputedText, ...]
     models: tuple[ModelSummary, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -372,6 +376,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
         weights=_weights(config, list(_grouped(by_people, lambda row: row.text).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
+        decisions=decisions(items, by_people, question),
         models=tuple(there.model(rater, texts, epsilon) for rater in everybody if rater.is_model),
         notes=(
             *_notes(config, alpha, items, len(kappas.pairs) - len(pairs)),

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import counted
+from trubleu.rating.decision import Decision
 from trubleu.rating.plan import Plan
+from trubleu.rating.study_estimate import NextItem, WantedInterval
 from trubleu.rating.summary import ModelSummary, RaterSummary, Summary, WeightBin
 from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, one_line, record_table, table_of
 from trubleu.scoring.next_ratings import NextText, RatingPlan
@@ -45,6 +47,7 @@ def status_tables(found: Summary) -> list[Table]:
         ("quadratic κ between raters", kappa),
     ]
     tables = [Table("", [Column("what", ""), Column("value", "")], facts, name="progress")]
+    tables += [_decisions_table(found)] if found.decisions else []
     tables += [_questions_table(found)] if len(found.questions) > 1 else []
     tables += [_raters_table(found.raters)] if found.raters else []
     tables += [_models_table(found)] if found.models else []
@@ -65,6 +68,18 @@ def status_tables(found: Summary) -> list[Table]:
         ]
         tables.append(table_of(found.disputed, disputed, "What raters disagree on most", name="disputed"))
     return tables
+
+
+def _decisions_table(found: Summary) -> Table:
+    columns = [
+        Column("systems", of=lambda each: one_line(f"{each.system} − {each.other}")),
+        Column("segments", "complete segments", of=lambda each: f"{each.segments:,} of {each.planned:,}"),
+        Column("difference", kind="signed", of=lambda each: Estimate(each.difference, each.low, each.high)),
+        Column("verdict", "enough ratings?", of=lambda each: one_line(each.verdict)),
+    ]
+    return table_of(
+        found.decisions, columns, "Difference, with an interval that is valid at every look", name="decisions"
+    )
 
 
 def _questions_table(found: Summary) -> Table:
@@ -161,6 +176,7 @@ def status_records(found: Summary) -> list[Table]:
     return [
         _records("progress", progress, [(found,)]),
         _records("agreement", agreement, [(found.alpha, found)]),
+        record_table("decisions", Decision, found.decisions),
         _records("questions", "name text answered left_out alpha low high", [(q.alpha, q) for q in found.questions]),
         _records("raters", " ".join((person, more, *scores)), raters),
         _records("models", f"{model} epsilon passed reason flags", models),
@@ -213,6 +229,49 @@ def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tupl
     if len(made.texts) > SHOWN_TEXTS:
         notes.append(f"{SHOWN_TEXTS} of {len(made.texts):,} references are shown; --format csv has all.")
     return ([Table("", columns, rows, name="texts")] if rows else []), tuple(notes)
+
+
+def estimate_plan_tables(
+    chosen: Sequence[NextItem],
+    intervals: Sequence[WantedInterval] | None,
+    format: str,  # noqa: A002
+) -> tuple[list[Table], tuple[str, ...]]:
+    """Return which items to give to people next, and what intervals of a wanted width take."""
+    if format in FOR_PROGRAMS:
+        items = record_table("items", NextItem, chosen)
+        wanted = [] if intervals is None else [record_table("intervals", WantedInterval, intervals)]
+        return [*wanted, items], ()
+    tables = []
+    if intervals is not None:
+        columns = [
+            Column("name", "system", of=lambda row: one_line(row.system + (f" − {row.other}" if row.other else ""))),
+            Column("proxy", of=lambda row: one_line(row.proxy)),
+            Column("rated", "rated items", kind="count"),
+            Column("width", "interval now", kind="number"),
+            Column("wanted", kind="number"),
+            Column("items", "items more", kind="count"),
+            Column("ratings", "ratings more", kind="count"),
+            Column("cost", kind="number", digits=2),
+            Column("currency", ""),
+        ]
+        tables.append(table_of(intervals, columns, "Ratings that the wanted interval takes", name="intervals"))
+    columns = [
+        Column("item", of=lambda row: _short(row.item)),
+        Column("probability", kind="number", digits=3),
+        Column("spread", "uncertainty", kind="number"),
+        Column("text", of=lambda row: _short(row.text)),
+    ]
+    tables.append(table_of(chosen[:SHOWN_TEXTS], columns, "Items to give to people next", name="items"))
+    notes = ["choose each item with its probability, and give these to rate estimate with --probabilities"]
+    if len(chosen) > SHOWN_TEXTS:
+        notes.append(f"{SHOWN_TEXTS} of {len(chosen):,} items are shown; --format csv has all")
+    notes += [
+        f"{each.system}{f' − {each.other}' if each.other else ''}: the interval cannot be {each.wanted:g} wide, only "
+        f"{each.narrowest:.2f} if people rate all items; add items"
+        for each in intervals or ()
+        if each.items is None
+    ]
+    return tables, tuple(notes)
 
 
 def plan_table(made: Plan, *, for_people: bool) -> Table:

@@ -8,6 +8,7 @@ from trubleu.stats.agreement import kappa_table as kappa_table
 from trubleu.stats.agreement import krippendorff_alpha as krippendorff_alpha
 from trubleu.stats.agreement import quadratic_kappa as quadratic_kappa
 from trubleu.stats.agreement import rating_variance as rating_variance
+from trubleu.stats.allocation import neyman_allocation as neyman_allocation
 from trubleu.stats.alternative_annotator import Advantage as Advantage
 from trubleu.stats.alternative_annotator import AlternativeAnnotatorTest as AlternativeAnnotatorTest
 from trubleu.stats.alternative_annotator import alternative_annotator_test as alternative_annotator_test
@@ -17,6 +18,9 @@ from trubleu.stats.bootstrap import bootstrap_scores as bootstrap_scores
 from trubleu.stats.bootstrap import few_segments as few_segments
 from trubleu.stats.calibration import Calibration as Calibration
 from trubleu.stats.calibration import calibrate as calibrate
+from trubleu.stats.confidence_sequence import anytime_interval as anytime_interval
+from trubleu.stats.confidence_sequence import tuned_rho as tuned_rho
+from trubleu.stats.confidence_sequence import values_needed as values_needed
 from trubleu.stats.correlation import Bounds as Bounds
 from trubleu.stats.correlation import RankCorrelations as RankCorrelations
 from trubleu.stats.correlation import fieller_interval as fieller_interval
