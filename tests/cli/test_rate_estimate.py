@@ -121,7 +121,7 @@ def test_known_probabilities(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "files", "message"),
     [
-        ("--ratings people.csv", {}, "rate estimate needs --ratings FILE, by people, and --proxy FILE"),
+        ("--ratings people.csv", {}, "rate estimate needs a STUDY; or --ratings FILE, by people, and --proxy FILE"),
         (
             "--ratings few.csv --proxy model.csv",
             {"few.csv": "item,system,rater,score\n" + "".join(f"{n},A,ann,{1 + n % 5}\n" for n in range(19))},
