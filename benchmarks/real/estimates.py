@@ -63,7 +63,7 @@ def measure(people: Floats, proxy: Floats, size: int) -> Floats:
     alone, powered = intervals(Sample(people[rated], proxy[rated], proxy[left]), items=True)
     held = [np.abs(each.mean - people.mean()) <= each.half for each in (alone, powered)]
     width = powered.half / alone.half
-    return np.stack([*held, width, size / width**2]).astype(np.float64).mean(1)
+    return np.asarray(np.stack([*held, width, size / width**2]).astype(np.float64).mean(1))
 
 
 def run(source: Path, _folder: Path) -> int:

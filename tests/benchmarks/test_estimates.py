@@ -24,7 +24,9 @@ def test_intervals_are_those_of_the_product(items: bool, raters: int) -> None:
         who = np.stack([first, (first + 1) % raters], axis=2)
         scores = quality[:, :n, None] + 0.3 * (who % 5) + draw.normal(0, 0.4, who.shape)
         sample = Sample(scores.mean(2), sample.f, sample.g, who, scores)
-    ordered = Sample(*(None if each is None else each if each is sample.g else each[:, order] for each in sample))
+    ordered = sample._replace(y=sample.y[:, order], f=sample.f[:, order])
+    if sample.who is not None and sample.scores is not None:
+        ordered = ordered._replace(who=sample.who[:, order], scores=sample.scores[:, order])
     for at, found in enumerate(
         zip(*(column for each in intervals(ordered, items=items) for column in each), strict=True)
     ):

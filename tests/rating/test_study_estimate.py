@@ -89,7 +89,7 @@ def test_what_a_study_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
         estimate_study(study_scores(study), {})
     with pytest.raises(UsageError, match="the study has no such question"):
         study_scores(study, "style")
-    assert [each.probability for each in next_items(study_scores(study), 10)] == pytest.approx([10 / ITEMS] * ITEMS)
+    assert [each.chance for each in next_items(study_scores(study), 10)] == pytest.approx([10 / ITEMS] * ITEMS)
     study.close()
     other = rated_pairs(tmp_path / "t", 0.5, model=False)
     with pytest.raises(DataError, match="no model has rated in this study; let one rate with trubleu rate model"):
@@ -107,11 +107,15 @@ def test_what_a_study_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_the_plan_names_items_and_ratings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = rated_pairs(tmp_path / "s", 0.4)
     scores = study_scores(study)
-    chosen = next_items(scores, 12)
-    assert len(chosen) == 54
-    assert sum(each.probability for each in chosen) == pytest.approx(12)
-    assert all(0.25 * 12 / 54 <= each.probability <= 1 for each in chosen)
-    assert [each.probability for each in chosen] == sorted((each.probability for each in chosen), reverse=True)
+    listed = next_items(scores, 12)
+    assert [sum(each.state == state for each in listed) for state in ("chosen", "left", "rated")] == [12, 42, 36]
+    left = [each for each in listed if each.state != "rated"]
+    assert sum(each.chance for each in left) == pytest.approx(12)
+    assert all(0.25 * 12 / 54 <= each.chance <= 1 for each in left)
+    assert sorted(left, key=lambda each: each.spread) == sorted(left, key=lambda each: each.chance)
+    assert all(each.probability == pytest.approx(0.4 + 0.6 * each.chance) for each in listed)
+    assert listed != next_items(scores, 12, seed=2)
+    assert {each.item for each in listed} == set(scores.segments)
     made = estimate_study(scores, {})
     found = made.differences[0].found
     assert found is not None
@@ -138,7 +142,12 @@ def test_the_plan_names_items_and_ratings(tmp_path: Path, capsys: pytest.Capture
     assert "Items to give to people next" in out
     assert "A − B" in out
     assert main([*plan, "--format", "csv"]) == 0
-    assert capsys.readouterr().out.startswith("item,spread,probability,text")
+    out = capsys.readouterr().out
+    assert out.startswith("item,state,chance,probability,spread,text")
+    (tmp_path / "p.csv").write_text(out)
+    estimate = ["rate", "estimate", str(tmp_path / "s"), "--probabilities", str(tmp_path / "p.csv")]
+    assert main(estimate) == 0
+    assert "A − B" in capsys.readouterr().out
     for more, message in (
         (["--interval", "0"], "--interval 0 must be above 0"),
         (["--raters", "3"], "--raters does not go with --for estimate"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.errors import DataError, UsageError
-from trubleu.stats import anytime_interval, neyman_allocation, tuned_rho, values_needed
+from trubleu.stats import anytime_interval, neyman_allocation, systematic_sample, tuned_rho, values_needed
 from trubleu.stats.confidence_sequence import half_width
 
 
@@ -82,3 +82,12 @@ def test_allocations_that_make_no_sense_are_refused() -> None:
         neyman_allocation([1, 1, 1], 4)
     with pytest.raises(DataError, match="one standard deviation per item"):
         neyman_allocation([1, -1], 1)
+
+
+def test_a_sample_is_drawn_with_its_probabilities() -> None:
+    chances = neyman_allocation([0.1, 0.5, 1, 2, 4, 8, 0, 3], 3)
+    drawn = np.stack([systematic_sample(chances, seed) for seed in range(4_000)])
+    assert set(drawn.sum(1).tolist()) == {3}
+    assert drawn.mean(0).tolist() == pytest.approx(chances.tolist(), abs=0.03)
+    with pytest.raises(DataError, match="one probability per item, from 0 to 1"):
+        systematic_sample([0.5, 1.5], 1)

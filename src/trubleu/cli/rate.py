@@ -66,6 +66,7 @@ def _add_plan(commands: add.Commands) -> None:
     add.option(parser, "--minutes", "M", "maximum minutes per rater", 60.0)
     about = "plan for estimates with a model's help: which items to rate next, and how many for --interval"
     add.option(parser, "--for", "NAME", about, dest="purpose", choices=("estimate",))
+    add.option(parser, "--seed", "N", "random seed of the items that --for estimate draws", 12345)
     score = parser.add_argument_group("which references to rate next")
     add.option(score, "--systems", "[NAME=]OUTPUTS", "outputs of one or two systems", dest="scored", nargs="+")
     add.option(score, "-m --metric", "METRIC", f"a metric that uses weights (default: {DEFAULT_METRIC})")
@@ -177,8 +178,8 @@ def plan(options: argparse.Namespace) -> None:
 
     Estimate the ratings, hours, people and money that a study still needs, practice and gold items included. With
     --systems, list the references to rate next to narrow the interval of a score, or of the difference between two
-    scores. With --for estimate, list with which probability to choose each item for trubleu rate estimate, and how many
-    more ratings an interval of the width --interval takes.
+    scores. With --for estimate, draw items to rate next for trubleu rate estimate, the uncertain ones more often, and
+    say how many more ratings an interval of the width --interval takes.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def _plan_estimate(options: argparse.Namespace) -> None:
     unrated = sum(not item.counted for item in scores.items)
     if not unrated:
         raise UsageError(f"people have rated all items of {options.study}; there is nothing to plan")
-    chosen = next_items(scores, min(100, unrated) if options.most is None else options.most)
+    chosen = next_items(scores, min(100, unrated) if options.most is None else options.most, seed=options.seed)
     intervals = None
     if options.interval is not None:
         made = estimate_study(scores, {})

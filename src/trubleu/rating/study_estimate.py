@@ -15,7 +15,7 @@ from trubleu.errors import DataError, UsageError, nearest
 from trubleu.rating import raters as people
 from trubleu.rating.estimate import Estimates, SystemEstimate, estimate_ratings
 from trubleu.rating.store import queries
-from trubleu.stats.allocation import neyman_allocation
+from trubleu.stats.allocation import EVEN_SHARE, neyman_allocation, systematic_sample
 from trubleu.stats.calibration import calibrate
 
 if TYPE_CHECKING:
@@ -259,28 +259,34 @@ def _wanted(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextItem:
-    """An item that people have not rated yet.
+    """An item, and whether people are to rate it next.
 
     Attributes
     ----------
     item
-        Its key.
+        What exports of ratings call it.
+    state
+        ``rated`` by people, ``chosen`` to be rated next, or ``left``.
+    chance
+        The probability to be chosen now, if it is not rated.
+    probability
+        The probability to be among the rated and chosen items, if those rated so far were drawn evenly.
     spread
         How far people's rating may be from what models let expect: a standard deviation, in points.
-    probability
-        The probability to be chosen.
     text
         Its first text.
     """
 
     item: str
-    spread: float
+    state: str
+    chance: float
     probability: float
+    spread: float
     text: str
 
 
-def next_items(scores: StudyScores, number: int) -> tuple[NextItem, ...]:
-    """Return with which probability each unrated item is to be given to people, the most uncertain first.
+def next_items(scores: StudyScores, number: int, *, seed: int = 12345) -> tuple[NextItem, ...]:
+    """Draw items for people to rate next, the more uncertain ones with a higher probability; return all items.
 
     The uncertainty of an item is the cross-validation error of models' calibrated scores like its own, and how far
     models disagree on it. With fewer than 20 rated items, it is the disagreement alone; with one model, all are alike.
@@ -290,7 +296,9 @@ def next_items(scores: StudyScores, number: int) -> tuple[NextItem, ...]:
     scores
         What people and models have rated.
     number
-        The expected number of items to choose.
+        How many items to choose.
+    seed
+        Of the draw.
 
     Raises
     ------
@@ -300,18 +308,35 @@ def next_items(scores: StudyScores, number: int) -> tuple[NextItem, ...]:
     left = [item for item in scores.items if not item.counted]
     if not 1 <= number <= len(left):
         raise UsageError(f"--most {number}: the study has {len(left):,} unrated items; choose from 1 to that many")
-    spreads = uncertainty(scores, [item.item for item in left])
-    chances = neyman_allocation(spreads, number)
-    order = sorted(range(len(left)), key=lambda at: (-chances[at], left[at].position))
-    return tuple(
-        NextItem(
-            item=left[at].item.key,
-            spread=float(spreads[at]),
-            probability=float(chances[at]),
-            text=left[at].item.texts[0],
-        )
-        for at in order
+    rated = [item for item in scores.items if item.counted]
+    spreads = np.array(uncertainty(scores, [item.item for item in (*left, *rated)]))
+    chances = neyman_allocation(spreads[: len(left)], number)
+    chosen = systematic_sample(chances, seed)
+    # What a rated item's chance would have been: the same share of its spread.
+    size = float(chances.sum() / max(len(left), 1))
+    usual = float(spreads[: len(left)].mean())
+    beside = (
+        size * (EVEN_SHARE + (1 - EVEN_SHARE) * spreads[len(left) :] / usual) if usual else np.full(len(rated), size)
     )
+    before = len(rated) / len(scores.items)
+    made = [
+        NextItem(
+            item=_rated(item.item, 0)[0],
+            state="rated" if item.counted else "chosen" if taken else "left",
+            chance=float(chance),
+            probability=float(before + (1 - before) * chance),
+            spread=float(spread),
+            text=item.item.texts[0],
+        )
+        for item, taken, chance, spread in zip(
+            (*left, *rated),
+            (*chosen.tolist(), *(False for _ in rated)),
+            (*chances.tolist(), *np.minimum(beside, 1.0).tolist()),
+            spreads.tolist(),
+            strict=True,
+        )
+    ]
+    return tuple(sorted(made, key=lambda each: (each.state != "chosen", -each.chance)))
 
 
 def uncertainty(scores: StudyScores, items: Sequence[Item]) -> list[float]:

@@ -257,14 +257,15 @@ def estimate_plan_tables(
         tables.append(table_of(intervals, columns, "Ratings that the wanted interval takes", name="intervals"))
     columns = [
         Column("item", of=lambda row: _short(row.item)),
-        Column("probability", kind="number", digits=3),
+        Column("chance", kind="number", digits=3),
         Column("spread", "uncertainty", kind="number"),
         Column("text", of=lambda row: _short(row.text)),
     ]
-    tables.append(table_of(chosen[:SHOWN_TEXTS], columns, "Items to give to people next", name="items"))
-    notes = ["choose each item with its probability, and give these to rate estimate with --probabilities"]
-    if len(chosen) > SHOWN_TEXTS:
-        notes.append(f"{SHOWN_TEXTS} of {len(chosen):,} items are shown; --format csv has all")
+    drawn = [each for each in chosen if each.state == "chosen"]
+    tables.append(table_of(drawn[:SHOWN_TEXTS], columns, "Items to give to people next, drawn by chance", name="items"))
+    notes = ["--format csv has all items, with the probabilities that rate estimate --probabilities reads"]
+    if len(drawn) > SHOWN_TEXTS:
+        notes.append(f"{SHOWN_TEXTS} of {len(drawn):,} items are shown")
     notes += [
         f"{each.system}{f' − {each.other}' if each.other else ''}: the interval cannot be {each.wanted:g} wide, only "
         f"{each.narrowest:.2f} if people rate all items; add items"

@@ -9,6 +9,7 @@ from trubleu.stats.agreement import krippendorff_alpha as krippendorff_alpha
 from trubleu.stats.agreement import quadratic_kappa as quadratic_kappa
 from trubleu.stats.agreement import rating_variance as rating_variance
 from trubleu.stats.allocation import neyman_allocation as neyman_allocation
+from trubleu.stats.allocation import systematic_sample as systematic_sample
 from trubleu.stats.alternative_annotator import Advantage as Advantage
 from trubleu.stats.alternative_annotator import AlternativeAnnotatorTest as AlternativeAnnotatorTest
 from trubleu.stats.alternative_annotator import alternative_annotator_test as alternative_annotator_test

@@ -1,4 +1,4 @@
-"""Neyman allocation: with which probability to choose each item for rating, by how uncertain its rating is."""
+"""Neyman allocation: with which probability to choose each item for rating, by how uncertain its rating is; a draw."""
 
 from __future__ import annotations
 
@@ -54,3 +54,24 @@ def neyman_allocation(spread: ArrayLike, number: float) -> NDArray[np.float64]:
     while (left := number - chances.sum()) > 1e-9 * number and (open_ := chances < 1).any():  # what was above 1
         chances[open_] = np.minimum(chances[open_] * (1 + left / chances[open_].sum()), 1.0)
     return chances
+
+
+def systematic_sample(probabilities: ArrayLike, seed: int) -> NDArray[np.bool_]:
+    """Draw items with these probabilities, and as many as they add up to (systematic sampling in random order).
+
+    Examples
+    --------
+    >>> systematic_sample([0.5, 0.5, 1.0], seed=1).sum()
+    np.int64(2)
+    """
+    chances = np.asarray(probabilities, np.float64)
+    if chances.ndim != 1 or not ((chances >= 0) & (chances <= 1)).all():
+        raise DataError("a sample takes one probability per item, from 0 to 1")
+    draw = np.random.default_rng(seed)
+    order = draw.permutation(len(chances))
+    ends = np.concatenate([[0.0], np.cumsum(chances[order])])
+    ends[-1] = max(round(ends[-1], 9), ends[-2])
+    marks = np.floor(ends + draw.random() * 0.999999)
+    chosen = np.zeros(len(chances), np.bool_)
+    chosen[order] = np.diff(marks) > 0
+    return chosen
