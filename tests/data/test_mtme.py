@@ -68,6 +68,11 @@ def test_a_set_with_scores_is_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
     command = ["judge", "ratings", str(folder), "-m", "chrf", "--scores", files.scores[0], "--format", "csv"]
     assert main(command) == 0
     assert "COMET-src" not in capsys.readouterr().out
+    own = tmp_path / "own.seg.score"
+    own.write_text("".join(f"OWN\t-\t-\t{system}\t{item}\t{item}\n" for system in ("A", "refB") for item in (1, 2)))
+    assert main(["judge", "ratings", str(folder), "-m", "chrf", "--scores", str(own), "--format", "csv"]) == 0
+    rows = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert {row["metric"] for row in rows} == {"", "chrf", "COMET", "COMET-src", "OWN"}
     assert main(["compare", str(folder), "-m", "chrf", "--by", "domain"]) == 0
     assert "social" in capsys.readouterr().out
 

@@ -193,8 +193,10 @@ def take_set(options: argparse.Namespace) -> None:
         options.ratings = found.ratings
         if "human" in options and options.human is None:
             options.human = found.human
-        if getattr(options, "metrics_of", "").startswith("judge") and options.scores is None:
-            options.scores = found.scores or None
+        if getattr(options, "metrics_of", "").startswith("judge") and not any(
+            given.endswith(own) for given in options.scores or () for own in found.scores
+        ):
+            options.scores = [*found.scores, *(options.scores or ())] or None  # some of the set's stand for themselves
         options.aspect = options.aspect or found.aspects or None
         judged = [aspect for aspect in options.aspect or found.scales if aspect in found.scales]
         if options.scale is None and judged:
