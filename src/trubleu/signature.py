@@ -55,6 +55,18 @@ def make_signature(metric: str, **pairs: object) -> Signature:
     return Signature(metric, ()).extended(**pairs)
 
 
+def without_markdown(signature: str) -> str:
+    """Return a signature of a score that says that its texts had no Markdown.
+
+    Examples
+    --------
+    >>> without_markdown("bleu-4|nrefs:1|version:trubleu-1.0")
+    'bleu-4|nrefs:1|markdown:strip|version:trubleu-1.0'
+    """
+    settings, bar, version = signature.rpartition("|")
+    return f"{settings}|markdown:strip{bar}{version}"
+
+
 def number_text(value: float) -> str:
     """Return the shortest form that no other number shares.
 

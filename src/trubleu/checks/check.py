@@ -14,11 +14,11 @@ from trubleu.checks.checks import Checks
 from trubleu.checks.findings import common_kinds, new_findings, only_warned
 from trubleu.checks.item import Item
 from trubleu.checks.verdict import Conditions, judge_scores
-from trubleu.data import References
 from trubleu.errors import TrubleuWarning, counted
 from trubleu.explain.difference import SystemComparison, compare_systems
 from trubleu.results import SCHEMA
 from trubleu.scoring.systems import Sampling, score_systems
+from trubleu.signature import without_markdown
 from trubleu.text.markdown import plain_text
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def check_answers(
     """
     conditions = conditions or Conditions()
     scored = cases.scored
-    references = without_markdown(cases.references())
+    references = cases.references().map_texts(plain_text)
     new, old = (
         [tuple(map(plain_text, texts)) for texts in side]
         for side in zip(*((c.new, c.old) for c in scored), strict=True)
@@ -215,7 +215,7 @@ def check_answers(
     verdicts, scores = judge_scores(
         metrics, new, old if cases.compared else None, references, conditions, threads=threads
     )
-    verdicts = tuple(replace(each, signature=_without_markdown(each.signature)) for each in verdicts)
+    verdicts = tuple(replace(each, signature=without_markdown(each.signature)) for each in verdicts)
     findings, notes = _findings(cases, checks or Checks())
     place_of = {case.id: place for place, case in enumerate(scored)}
     items = []
@@ -253,7 +253,7 @@ def compare_cases(cases: Cases, metrics: Mapping[str, Metric], report: CheckRepo
         What that returned: scores and intervals are its own.
     """
     scored = cases.scored
-    references = without_markdown(cases.references())
+    references = cases.references().map_texts(plain_text)
     systems = {"new": [plain_text(case.new[0]) for case in scored]}
     if cases.compared:
         systems["baseline"] = [plain_text(case.old[0]) for case in scored]
@@ -281,30 +281,6 @@ def compare_cases(cases: Cases, metrics: Mapping[str, Metric], report: CheckRepo
         scores=scores,
         cuts=(),
     )
-
-
-def without_markdown(references: References) -> References:
-    """Return references whose texts have no Markdown."""
-    return References(
-        list(map(plain_text, references.texts)),
-        references.offsets,
-        references.weights,
-        ids=references.ids,
-        messages=references.messages,
-        source=references.source,
-    )
-
-
-def _without_markdown(signature: str) -> str:
-    """Return a signature that says that the texts had no Markdown.
-
-    Examples
-    --------
-    >>> _without_markdown("bleu-4|nrefs:1|version:trubleu-1.0")
-    'bleu-4|nrefs:1|markdown:strip|version:trubleu-1.0'
-    """
-    settings, bar, version = signature.rpartition("|")
-    return f"{settings}|markdown:strip{bar}{version}"
 
 
 def _findings(cases: Cases, checks: Checks) -> tuple[list[list[Finding]], list[str]]:

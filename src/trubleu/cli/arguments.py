@@ -249,6 +249,8 @@ def corpus(
     option(given, "-i --input", "[NAME=]OUTPUTS", about, nargs="+")
     about = "source texts, one per line, for metrics that use them; compare and explain show them"
     option(given, "--source", "FILE", about)
+    if "markdown" not in without:
+        choice(given, "--markdown", ("keep", "strip"), "marks of Markdown (lists, emphasis, headings) in texts: ")
     group = metrics(parser, command, without)
     if "scores" not in without:
         scores(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
@@ -79,6 +80,8 @@ def run(options: argparse.Namespace) -> None:
             threads=options.threads,
             steps=bars.stage,
         )
+        if options.markdown == "strip":
+            comparison = replace(comparison, report=comparison.report.without_markdown())
         found = _findings(outputs, references) if options.findings else []
         if page:
             text = render_comparison_page(comparison, options.digits, steps=bars.stage, findings=found)

@@ -9,6 +9,7 @@ from trubleu.cli import arguments as add
 from trubleu.cli.options import build_metrics, corpus_and_metric, write_output
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics.defaults import DEFAULTS
+from trubleu.signature import without_markdown
 
 if TYPE_CHECKING:
     import argparse
@@ -65,6 +66,10 @@ def run(options: argparse.Namespace) -> None:
             )
             for place in places
         ]
+        if options.markdown == "strip":
+            explanations[name] = [
+                replace(each, signature=without_markdown(each.signature)) for each in explanations[name]
+            ]
     findings = None
     if options.findings:
         from trubleu.checks.corpus import corpus_findings

@@ -47,7 +47,7 @@ def add_parser(commands: add.Commands) -> None:
 def _add_pairs(protocols: add.Commands) -> None:
     """Add ``judge pairs``, the ΔBLEU protocol."""
     parser = add.command(protocols, "pairs", run_pairs)
-    add.corpus(parser, "judge pairs", without=["no_positive", "scale", "scores"])
+    add.corpus(parser, "judge pairs", without=["no_positive", "scale", "scores", "markdown"])
     people = parser.add_argument_group("human judgements")
     about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
     add.option(people, "--ratings", "FILE", about)
@@ -152,7 +152,9 @@ def _add_ratings(protocols: add.Commands) -> None:
     """Add ``judge ratings``."""
     parser = add.command(protocols, "ratings", run_ratings)
     parser.set_defaults(set_name=None)
-    add.corpus(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common", "scores"])
+    add.corpus(
+        parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common", "scores", "markdown"]
+    )
     people = parser.add_argument_group("human judgements")
     about = "ratings or rankings of outputs, if they are not the first argument"
     add.option(people, "--ratings", "FILE", about)

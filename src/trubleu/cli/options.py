@@ -248,6 +248,11 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
 def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read all references and outputs, and choose the default metric if none was named."""
     references, outputs = read_corpus(options)
+    if getattr(options, "markdown", "keep") == "strip":
+        from trubleu.text.markdown import plain_text
+
+        references = references.map_texts(plain_text)
+        outputs = {name: [*map(plain_text, texts)] for name, texts in outputs.items()}
     bind_scores(options, outputs, references.ids)
     choose_metric(options, weighted=references.weighted())
     return references, outputs

@@ -117,6 +117,8 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("--ci ratings needs files that are read whole; leave --engine out")
     if options.scores and options.engine is not None:
         raise UsageError("--scores needs files that are read whole; leave --engine out")
+    if options.markdown == "strip" and options.engine is not None:
+        raise UsageError("--markdown strip needs files that are read whole; leave --engine out")
     for name in ("skip_bad", "resume"):
         if getattr(options, name) and options.engine is None:
             flag = f"--{name.replace('_', '-')}"
@@ -135,7 +137,9 @@ def run(options: argparse.Namespace) -> None:
                 report = _score_ranges(options, sampling, bars, where, cache)
         else:
             report = _score_whole(options, sampling, bars)
-    if options.signature == "sacrebleu":
+    if options.markdown == "strip":
+        report = report.without_markdown()
+    elif options.signature == "sacrebleu":
         report = _with_their_signatures(report, build_metrics(options))
     if options.score_only:
         write_output(options, "".join(f"{row.score:.{options.digits}f}\n" for row in report.scores))
@@ -159,7 +163,7 @@ def _in_ranges(options: argparse.Namespace) -> bool:
     from trubleu.data.corpus import worth_streaming
 
     files, weights, sources, paths = corpus_files(options)
-    if options.only_common or options.scores:
+    if options.only_common or options.scores or options.markdown == "strip":
         return False
     learning = [metric for metric in build_metrics(options).values() if metric.learns] if options.metric else []
     if learning:

@@ -674,6 +674,16 @@ class References:
                 other._cache[key] = made  # noqa: SLF001
         return other
 
+    def map_texts(self, function: Callable[[str], str]) -> References:
+        """Return the same references with other texts; messages and contexts stay.
+
+        Examples
+        --------
+        >>> References.from_lists([["Fine."], ["Yes", "No"]]).map_texts(str.lower).texts
+        ('fine.', 'yes', 'no')
+        """
+        return self._from_columns(self._columns()._replace(texts=tuple(map(function, self.texts))))
+
     def with_messages(self, messages: Sequence[str], *, what: str = "messages") -> References:
         """Return the same references with what they answer to, translate or shorten, in place of what was known of it.
 

@@ -21,6 +21,7 @@ from trubleu.metrics.matching import NgramMetric
 from trubleu.progress import Steps, no_steps
 from trubleu.results import SCHEMA, Row
 from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
+from trubleu.signature import without_markdown
 from trubleu.stats import Comparison, PartialBuilder, SampleBuilder, bootstrap_interval, compare, few_segments
 from trubleu.stats.paired import holm_limit
 
@@ -228,6 +229,11 @@ class ScoreReport:
     def score(self, system: str, metric: str) -> ScoreRow:
         """Return the row of one system under one metric."""
         return next(row for row in self.scores if row.system == system and row.metric == metric)
+
+    def without_markdown(self) -> ScoreReport:
+        """Return the same report with signatures that say that texts had no Markdown."""
+        rows = (replace(row, signature=without_markdown(row.signature)) for row in self.scores)
+        return replace(self, scores=tuple(rows))
 
     @property
     def notes(self) -> tuple[str, ...]:
