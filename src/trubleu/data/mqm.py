@@ -231,8 +231,8 @@ def _lines_of(numbers: Mapping[str, str], lines: Sequence[str], path: str | None
 def mqm_weight(category: str, severity: str) -> int | Fraction:
     """Return what an error counts, as Freitag and others (2021) have it, exactly.
 
-    As in WMT's own scores, a critical error is a major one, and issues of the source and creative reinterpretations
-    count nothing.
+    As in WMT's own scores, a critical error is a major one, and source issues and creative reinterpretations, which
+    raters mark since 2023, count nothing; source errors of earlier years count.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def mqm_weight(category: str, severity: str) -> int | Fraction:
     """
     category, severity = category.lower(), severity.lower()
     weight = {"no-error": 0, "": 0, "neutral": 0, "minor": 1, "major": 5, "critical": 5}[severity]
-    if category.startswith("source ") or "reinterpretation" in category or not weight:
+    if category.startswith("source issue") or "reinterpretation" in category or not weight:
         return 0
     if category.startswith("non-translation"):
         return 25
