@@ -162,6 +162,15 @@ def test_what_comes_out(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert 'option value="=number"' in (folder / "report.html").read_text()
 
 
+def test_texts_that_differ_wholly_stand_side_by_side(run: Run, folder: Path) -> None:
+    run("worse.jsonl", *BASE[:4], "--out", "report.md")
+    rows = [line for line in (folder / "report.md").read_text().splitlines() if line.startswith("| q") and "~~" in line]
+    assert len(rows) == 5
+    assert "~~It takes a few days to deliver to region" in rows[0]
+    assert f"~~ **{WORSE[0]}**" in rows[0]
+    assert "❌" in rows[0].split("|")[-2].split("<br>")[0], "what fails comes first"
+
+
 def test_lines_are_few_however_much_is_found(run: Run, folder: Path) -> None:
     several = ("trubleu", "chrf", "bleu-1", "bleu-2", "bleu-4")
     answers(folder / "new.jsonl", [f"It takes {at + 60} days and costs €{at + 3}." for at in range(12)])

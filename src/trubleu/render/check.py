@@ -35,6 +35,7 @@ MOST_ITEMS: Final = 5
 _FINDINGS: Final = 4  # lines on the terminal
 _SHORT: Final = 90  # characters of a text
 _AROUND: Final = 4  # words before and after a difference
+_ALIKE: Final = 0.4  # below it, texts are shown one after the other
 _SIZE: Final = 160  # of a difference in Markdown
 _OUTCOMES: Final = {"passed": "PASSED", "failed": "FAILED", "unsure": "UNSURE"}
 _ALERTS: Final = {"passed": "TIP", "failed": "CAUTION", "unsure": "WARNING"}
@@ -186,7 +187,8 @@ def _number(item: CheckedCase, report: CheckReport, digits: int) -> str:
 
 def _markdown_row(item: CheckedCase, report: CheckReport, digits: int) -> str:
     name = item.case.id if item.case.question in (None, item.case.id) else f"{item.case.id}: {item.case.question}"
-    found = [f"{'❌' if finding.level == 'fail' else '⚠️'} {_quoted(finding.message)}" for finding in item.findings[:3]]
+    findings = sorted(item.findings, key=lambda finding: finding.level != "fail")
+    found = [f"{'❌' if finding.level == 'fail' else '⚠️'} {_quoted(finding.message)}" for finding in findings[:3]]
     if more := len(item.findings) - 3:
         found += [f"and {more} more"] if more > 0 else []
     cells = [
@@ -223,7 +225,11 @@ def _difference(old: str, new: str) -> str:
     """Return two texts as one, with what was removed struck and what was added bold, around the differences."""
     a, b = plain_text(old).split(), plain_text(new).split()
     shown, used = [], 0
-    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        one, other = (_safe(truncated(one_line(" ".join(words)), _SHORT)) for words in (a, b))
+        return f"~~{one}~~ **{other}**" if one and other else f"~~{one}~~ (empty)" if one else f"**{other}**"
+    codes = matcher.get_opcodes()
     for at, (kind, start, end, begin, stop) in enumerate(codes):
         if kind == "equal":
             words = a[start:end]
