@@ -42,6 +42,7 @@ def test_the_opposite_is_found(output: str, reference: str) -> None:
         ("The plan not only saves money, it saves time.", "The plan saves money and it saves time."),
         ("The costs aren’t refunded by us.", "The costs are not refunded by us."),
         ("The costs ca n't be refunded.", "The costs can't be refunded."),
+        ("Nothing changes in your plan until 31 March.", "Your plan changes on 31 March."),
         ("You never pay a fee for the card.", "You do not pay a fee for the card."),
     ],
 )

@@ -42,6 +42,7 @@ def kinds(output: str, *references: str, question: str | None = None, old: str |
         ("in the 1990s, 16-year-old", ["1990", "192 month"]),
         ("**30** days, **30 days**", ["2592000 second", "2592000 second"]),
         ("1. Open it.\n2. Close 3 lids.", ["3 lid"]),
+        ("case number 88213, number 5", ["88213"]),
         ("COVID-19, 3-D, MP3, see step 2, no. 5", []),
         ("they may see it", []),
     ],

@@ -32,6 +32,7 @@ _ONLY_ATTACHED: Final = frozenset({"s", "h", "g", "m"})
 _UNCOUNTED: Final = frozenset(
     [*_LISTS["uncounted"].split(), *(word for words in word_lists("languages").values() for word in words.split())]
 )
+_LEAST_LONG: Final = 1000  # "case number 88213" is a figure, "number 5" a label
 _LABELS: Final = frozenset(_LISTS["labels"].split())
 _MONTH: Final = (
     r"(?P<month%d>(?:[Jj]an|[Ff]eb|Mar|[Aa]pr|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ept?|[Oo]ct|[Nn]ov|[Dd]ec)(?!\w)\.?|[Jj]anuary\b"
@@ -47,7 +48,7 @@ _SCAN: Final = re.compile(
     |(?<![\w.,/])(?P<numeric>(?P<n1>\d{{1,2}})(?P<sep>[/.])(?P<n2>\d{{1,2}})(?P=sep)(?P<n3>\d{{4}}|\d{{2}}))(?![\w/.]\d|\w)
     |(?<![\w.,/])(?P<dm>(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\.?{_GAP}(?:of\s+)?(?-i:{_MONTH % 1}))
     |\b(?P<md>(?-i:{_MONTH % 2}){_GAP}(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?)(?![\w%]|[.,:]\d)
-    |(?<![\w.,/:])(?P<clock>(?P<h1>\d{{1,2}})(?:[:.](?P<i1>\d{{2}}))?{_SPACE}?(?P<ap>[ap])\.?m\b\.?)
+    |(?<![\w.,/:])(?P<clock>(?P<h1>\d{{1,2}})(?:[:.](?P<i1>\d{{2}}))?{_SPACE}?(?P<ap>[ap])(?:\.m\b\.?|m\b))
     |(?<![\w.,/:])(?P<colon>(?P<h2>\d{{1,2}}):(?P<i2>\d{{2}})(?::(?P<s2>\d{{2}}))?)(?![\w:])
     |\b(?P<oclock>(?P<h3>\d{{1,2}}|{_NUMBER_WORD})\s?o\s?['’]\s?clock)\b
     |\b(?P<noon>noon|midnight)\b
@@ -355,7 +356,7 @@ def _plain(
             return  # a name such as 4K or 2a
         last = end = end + len(attached)
     label = _LABEL_BEFORE.search(text, max(0, start - 24), start)
-    if label and label[1].lower() in _LABELS:
+    if label and label[1].lower() in _LABELS and value < _LEAST_LONG:
         return
     if not unit:
         values, unit, last, name = _following(values, end, text, money=bool(money))

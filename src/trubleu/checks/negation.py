@@ -26,12 +26,16 @@ SAME_WORD: Final = 0.5
 SCOPE: Final = 4
 """So many words after a negation are negated."""
 
+LIMITED: Final = 7
+"""A negation that "until" or "unless" limits within so many words says when, and is not compared."""
+
 _LISTS: Final = word_lists("negation")
 _NEGATIONS: Final = frozenset(_LISTS["words"].split())
 _IMPLIED: Final = frozenset(_LISTS["implied"].split())
 _AFTER_NOT: Final = frozenset(_LISTS["after_not"].split())
 _AFTER_NO: Final = frozenset(_LISTS["after_no"].split())
 _BOUNDS: Final = frozenset(_LISTS["bounds"].split())
+_UNTIL: Final = frozenset(_LISTS["limits"].split())
 _FUNCTION_WORDS: Final = frozenset(word_lists("languages")["en"].split())
 _ENDS_CLAUSE: Final = re.compile(r"[,;:()–—]|\s-+\s")
 
@@ -61,7 +65,9 @@ def negations(words: Words, text: str) -> list[Negation]:
         if word in _NEGATIONS or word.endswith(("n't", "n’t")):
             sentence = int(words.sentence_of[place])
             last = int(words.firsts[sentence] + words.counts[sentence])
-            if not _negates_nothing(words.words[place:last]):
+            if not _negates_nothing(words.words[place:last]) and _UNTIL.isdisjoint(
+                words.words[place : place + LIMITED]
+            ):
                 found.append(Negation(place, _scope(words, text, place, last), sentence))
     return found
 
