@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Options = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001
 
 PAGE_FORMATS: Final = (*FORMATS, "html")
+FIGURE_FORMATS: Final = (*PAGE_FORMATS, "svg", "pdf")
 
 
 def command(commands: Commands, name: str, run: Callable[..., object], epilog: str = "") -> argparse.ArgumentParser:
@@ -121,6 +122,12 @@ def output(
     option(group, "--out", "FILE", "write to this file (default: standard output)", "-")
     quiet(group, "no progress bars or warnings")
     return group
+
+
+def charts(group: Options, kinds: Sequence[str]) -> None:
+    """Add ``--chart`` for ``--format svg`` and ``pdf``."""
+    group.set_defaults(chart_kinds=kinds)
+    several(group, "--chart", "NAME", f"with --format svg or pdf, only these charts: {', '.join(kinds)} (default: all)")
 
 
 def threads(group: Options, what: str = "threads (default: all cores); results do not depend on it") -> None:

@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.cli import arguments as add
-from trubleu.cli.options import build_metrics, corpus_and_metric, sampling_of, write_output
+from trubleu.cli.options import (
+    build_metrics,
+    corpus_and_metric,
+    is_figure,
+    sampling_of,
+    write_figure,
+    write_output,
+)
 from trubleu.errors import UsageError
 from trubleu.progress import Bars
 
@@ -35,7 +42,9 @@ def add_parser(commands: add.Commands) -> None:
     drawn = parser.add_argument_group("intervals and test")
     add.paired_test(drawn)
     add.sampling(drawn)
-    add.threads(add.output(parser, formats=add.PAGE_FORMATS))
+    out = add.output(parser, formats=add.FIGURE_FORMATS)
+    add.charts(out, ("scores", "systems", "significance", "length"))
+    add.threads(out)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,10 +62,11 @@ def run(options: argparse.Namespace) -> None:
     Notes
     -----
     The first system is compared with each of the others. The first metric determines which segments, buckets and
-    n-grams are shown. Comparing n-grams takes a second per one or two thousand outputs; --ngrams 0 skips it.
+    n-grams are shown. Comparing n-grams takes a second per one or two thousand outputs; --ngrams 0 skips it. --format
+    svg and pdf write charts for a paper, a page of the PDF for each.
     """
     from trubleu.explain.difference import compare_systems
-    from trubleu.render.comparison import render_comparison, render_comparison_page
+    from trubleu.render.comparison import comparison_charts, render_comparison, render_comparison_page
 
     page = options.format == "html"
     for name in ("top", "ngrams"):
@@ -82,6 +92,9 @@ def run(options: argparse.Namespace) -> None:
         )
         if options.markdown == "strip":
             comparison = replace(comparison, report=comparison.report.without_markdown())
+        if is_figure(options):
+            write_figure(options, comparison_charts(comparison))
+            return
         found = _findings(outputs, references) if options.findings else []
         if page:
             text = render_comparison_page(comparison, options.digits, steps=bars.stage, findings=found)

@@ -12,11 +12,13 @@ from trubleu.cli.options import (
     check_target,
     choose_metric,
     columns_of,
+    is_figure,
     picked,
     read_corpus,
     read_references,
     score_files,
     take_set,
+    write_figure,
     write_output,
 )
 from trubleu.errors import UsageError, some
@@ -163,7 +165,8 @@ def _add_ratings(protocols: add.Commands) -> None:
     add_rating_options(people, without=True)
     _add_score_options(people)
     _add_protocol_options(parser)
-    out = add.output(parser, formats=add.PAGE_FORMATS, digits=3)
+    out = add.output(parser, formats=add.FIGURE_FORMATS, digits=3)
+    add.charts(out, ("agreement", "systems"))
     add.flag(out, "--all-pairs", "print the comparisons of all pairs of metrics")
     add.threads(out)
 
@@ -176,7 +179,9 @@ def _add_sets(protocols: add.Commands) -> None:
     add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
     add_rating_options(parser.add_argument_group("human judgements"), without=True)
     _add_protocol_options(parser)
-    add.threads(add.output(parser, formats=add.PAGE_FORMATS, digits=3))
+    out = add.output(parser, formats=add.FIGURE_FORMATS, digits=3)
+    add.charts(out, ("distance", "agreement"))
+    add.threads(out)
 
 
 def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
@@ -229,7 +234,7 @@ def run_ratings(options: argparse.Namespace) -> None:
     System-level measures: soft-pairwise-accuracy, pairwise-accuracy, pearson, spearman, kendall. Tests: perm-input
     (default), perm-both, perm-system, bootstrap-segments, -systems, -both, williams.
     """
-    from trubleu.render.judge_ratings import render_ratings, render_ratings_page
+    from trubleu.render.judge_ratings import ratings_charts, render_ratings, render_ratings_page
 
     _check(options)
     if options.ratings is None:
@@ -237,7 +242,9 @@ def run_ratings(options: argparse.Namespace) -> None:
     with Bars(quiet=options.quiet) as bars:
         name = options.set_name or base_name(options.ratings or options.human)
         report = _judged(options, name, bars)
-    if options.format == "html":
+    if is_figure(options):
+        write_figure(options, ratings_charts(report))
+    elif options.format == "html":
         write_output(options, render_ratings_page(report, options.digits))
     else:
         write_output(options, render_ratings(report, options.format, options.digits, all_pairs=options.all_pairs))
@@ -256,7 +263,7 @@ def run_sets(options: argparse.Namespace) -> None:
     from trubleu.data import parse_system
     from trubleu.data.sets import find_set
     from trubleu.judge import judge_sets
-    from trubleu.render.judge_ratings import render_sets, render_sets_page
+    from trubleu.render.judge_ratings import render_sets, render_sets_page, sets_charts
 
     _check(options)
     sets: dict[str, argparse.Namespace] = {}
@@ -279,7 +286,9 @@ def run_sets(options: argparse.Namespace) -> None:
         raise UsageError(f"there is no system {some(unknown)} in any of the sets; leave out SYSTEM, or SET:SYSTEM")
     with Bars(quiet=options.quiet) as bars:
         report = judge_sets({name: _judged(own, name, bars) for name, own in sets.items()})
-    if options.format == "html":
+    if is_figure(options):
+        write_figure(options, sets_charts(report))
+    elif options.format == "html":
         write_output(options, render_sets_page(report, options.digits))
     else:
         write_output(options, render_sets(report, options.format, options.digits))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trubleu.execution.cache import Cache
     from trubleu.metrics import Metric
     from trubleu.metrics.registry import MetricSpec
+    from trubleu.render.charts import Chart
     from trubleu.scoring.systems import Sampling
 
 
@@ -79,6 +80,14 @@ def check_output(options: argparse.Namespace) -> None:
     """Raise an error for output that cannot be printed or written, before any work."""
     check_range(options, "digits", 0, MOST_DIGITS)
     check_target(options, options.out, page=options.format == "html")
+    if getattr(options, "chart", None) and not is_figure(options):
+        raise UsageError("--chart goes with --format svg or pdf; add one")
+    if is_figure(options):
+        from trubleu.render.figures import check_figures
+
+        check_figures()
+        if options.format == "pdf" and options.out == "-" and sys.stdout.isatty():
+            raise UsageError("a PDF cannot be shown in a terminal; add --out FILE.pdf")
 
 
 def check_target(options: argparse.Namespace, target: str, *, page: bool = False) -> None:
@@ -117,6 +126,20 @@ def write_to(path: str, text: str) -> None:
     encodable = text.encode("utf-8", "backslashreplace").decode("utf-8")
     with atomic_writer(path) as file:
         file.write(encodable)
+
+
+def is_figure(options: argparse.Namespace) -> bool:
+    """Return whether charts are written instead of tables."""
+    return getattr(options, "format", None) in ("svg", "pdf")
+
+
+def write_figure(options: argparse.Namespace, charts: Iterable[tuple[str, Chart]]) -> None:
+    """Write charts, by their kinds, as SVG or PDF to the path of ``--out``, atomically."""
+    from trubleu.render.figures import chosen_charts, render_figure
+
+    content = render_figure(chosen_charts(charts, options.chart, options.chart_kinds), options.format)
+    with atomic_writer(options.out, "wb") as file:
+        file.write(content)
 
 
 def write_tables(options: argparse.Namespace, *tables: Table, notes: Sequence[str] = ()) -> None:

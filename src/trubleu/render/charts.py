@@ -105,12 +105,16 @@ class Tick(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """An axis: its title, its ticks, where values stand in pixels, and where 0 does, if a line is drawn there."""
+    """An axis: its title, its ticks, where values stand in pixels, and where 0 does, if a line is drawn there.
+
+    `lines` says whether lines through the chart lead to the ticks.
+    """
 
     title: str
     ticks: Sequence[Tick]
     at: Callable[[float], float]
     zero: float | None
+    lines: bool = True
 
 
 class Stroke(NamedTuple):
@@ -119,6 +123,15 @@ class Stroke(NamedTuple):
     path: str
     classes: str
     title: str = ""
+
+
+class Label(NamedTuple):
+    """A text in a chart, and the middle of its base line."""
+
+    x: float
+    y: float
+    text: str
+    classes: str = "tick"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +146,12 @@ class Chart:
         What it shows, in words, for those who do not see it.
     x, y
         The axes.
-    bands, lines, marks
+    bands, lines, marks, labels
         From the back to the front.
     note
         What stands below it.
+    keys
+        The legend, in files; pages have one for all charts.
     """
 
     title: str
@@ -146,7 +161,15 @@ class Chart:
     bands: Sequence[Stroke] = ()
     lines: Sequence[Stroke] = ()
     marks: Sequence[Stroke] = ()
+    labels: Sequence[Label] = ()
     note: str = ""
+    keys: Sequence[Key] = ()
+
+    @property
+    def edge(self) -> float:
+        """Where the picture begins: left of the title of the vertical axis, which stands left of its longest label."""
+        longest = max((len(tick.text) for tick in self.y.ticks), default=0)
+        return min(12.0, 38 - 7.6 * longest) - 12 * bool(self.y.title)
 
 
 class Key(NamedTuple):
@@ -355,6 +378,63 @@ def history_chart(metric: str, runs: Sequence[Run]) -> Chart:
     )
 
 
+def interval_chart(title: str, estimates: Mapping[str, Estimate], what: str) -> Chart:
+    """Return scores as points with their intervals, a row for each system or metric, in their order."""
+    numbers = [each for value in estimates.values() for each in value[:3] if each is not None]
+    scale = ticks(min(numbers, default=0.0), max(numbers, default=1.0))
+    x = _across(what, _labels(scale), zero=True)
+    y = _rows(estimates)
+    whiskers, marks = [], []
+    for number, (name, value) in enumerate(estimates.items()):
+        level = y.at(number + 0.5)
+        if value.low is not None and value.high is not None:
+            low, high = x.at(value.low), x.at(value.high)
+            ends = "".join(f"M{end:.1f} {level - 3:.1f}v6" for end in (low, high))
+            whiskers.append(Stroke(f"M{low:.1f} {level:.1f}H{high:.1f}{ends}", "whisker plain"))
+        if value.value is not None:
+            path = _marker(0, x.at(value.value), level)
+            marks.append(Stroke(path, "plain", f"{name}: {number_text(value, 3)}"))
+    return Chart(title=title, description=_described(title, marks), x=x, y=y, lines=whiskers, marks=marks)
+
+
+LEVELS: Final = ((0.001, "dark"), (0.01, "middle"), (0.05, "light"))
+"""Levels of significance, and how their cells are filled."""
+
+
+def significance_chart(title: str, systems: Sequence[str], p: Mapping[tuple[str, str], float]) -> Chart:
+    """Return which system is significantly better than which, by the p-values of pairs (better, worse)."""
+    count = len(systems)
+    x = _across("than system", _columns(map(str, range(1, count + 1))), (0, count))
+    y = _rows([f"{number}. {name}" for number, name in enumerate(systems, 1)])
+    cells, labels = [], []
+    for (better, worse), value in p.items():
+        row, column = systems.index(better), systems.index(worse)
+        fill = next((name for level, name in LEVELS if value < level), None)
+        left, right, top, bottom = x.at(column), x.at(column + 1), y.at(row), y.at(row + 1)
+        path = f"M{left + 1:.1f} {top + 1:.1f}H{right - 1:.1f}V{bottom - 1:.1f}H{left + 1:.1f}Z"
+        said = f"{better} is better than {worse}: p = {value:.4f}"
+        cells.append(Stroke(path, f"cell {fill or 'none'}", said))
+        stars = "*" * sum(value < level for level, _ in LEVELS) or "–"
+        classes = "tick inverse" if fill == "dark" else "tick"
+        labels.append(Label((left + right) / 2, (top + bottom) / 2 + (6 if fill else 4), stars, classes))
+    return Chart(
+        title=title,
+        description=_described(title, cells),
+        x=x,
+        y=y,
+        marks=cells,
+        labels=labels,
+        note="Better than the system of the column: *** p < .001, ** p < .01, * p < .05 (Holm), – not significant.",
+    )
+
+
+def _rows(names: Iterable[str]) -> Axis:
+    """Return a vertical axis with a row for each name, 1 high, from above to below."""
+    rows = list(names)
+    at = _scale(0.0, float(max(len(rows), 1)), float(TOP), float(HEIGHT - BOTTOM))
+    return Axis("", [Tick(at(number + 0.5), name) for number, name in enumerate(rows)], at, None, lines=False)
+
+
 def legend_keys(names: Sequence[str]) -> list[Key]:
     """Return the colour and marker of each system or metric."""
     return [Key(name, _hue(number), _marker(number, 14, 7)) for number, name in enumerate(names)]
@@ -388,15 +468,27 @@ def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Cha
     )
 
 
-def system_chart(title: str, people: Mapping[str, float], scores: Mapping[str, float], note: str = "") -> Chart:
-    """Return systems as points: what people think of them from left to right, a metric's score from below to above."""
-    x = _across("people’s score", _labels(ticks(min(people.values()), max(people.values()))), zero=False)
-    y = _up("metric’s score", ticks(min(scores.values()), max(scores.values())), zero=False)
+def system_chart(
+    title: str,
+    across: Mapping[str, float],
+    up: Mapping[str, float],
+    note: str = "",
+    *,
+    names: tuple[str, str] = ("people’s score", "metric’s score"),
+    told: bool = False,
+) -> Chart:
+    """Return systems as points: one score, such as people's, from left to right, another from below to above.
+
+    With ``told``, each system has a marker of its own and a legend names it.
+    """
+    x = _across(names[0], _labels(ticks(min(across.values()), max(across.values()))), zero=False)
+    y = _up(names[1], ticks(min(up.values()), max(up.values())), zero=False)
     marks = []
-    for system, rating in people.items():
-        text = f"{system}: rating {number_text(rating, 2)}, score {number_text(scores[system], 2)}"
-        marks.append(_point(0, x.at(rating), y.at(scores[system]), text))
-    return Chart(title=title, description=_described(title, marks), x=x, y=y, marks=marks, note=note)
+    for number, (system, place) in enumerate(across.items()):
+        text = f"{system}: {names[0]} {number_text(place, 2)}, {names[1]} {number_text(up[system], 2)}"
+        marks.append(_point(number if told else 0, x.at(place), y.at(up[system]), text))
+    keys = legend_keys([*across]) if told else ()
+    return Chart(title=title, description=_described(title, marks), x=x, y=y, marks=marks, note=note, keys=keys)
 
 
 def regret_chart(title: str, regrets: Mapping[str, Mapping[str, float]], means: Mapping[str, float]) -> Chart:
@@ -464,7 +556,8 @@ def series_style() -> str:
 
 
 def _hue(number: int) -> str:
-    return f"c{number % len(LIGHT)}"
+    """Return the classes of a series: its colour, and whether its markers are hollow, as in every second round."""
+    return f"c{number % len(LIGHT)}" + " hollow" * (number // len(MARKERS) % 2)
 
 
 def _marker(number: int, x: float, y: float) -> str:

@@ -23,7 +23,16 @@ from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.metrics.trubleu_ctx import TruBleuCtx
 from trubleu.progress import Steps, no_steps
-from trubleu.render.charts import bucket_chart, histogram_chart, legend_keys, table_grid, with_strips
+from trubleu.render.charts import (
+    bucket_chart,
+    histogram_chart,
+    interval_chart,
+    legend_keys,
+    significance_chart,
+    system_chart,
+    table_grid,
+    with_strips,
+)
 from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
 from trubleu.render.pages import report_page
 from trubleu.render.scores import record_tables, score_notes, score_tables
@@ -51,7 +60,7 @@ if TYPE_CHECKING:
     from trubleu.data.references import Segment
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
     from trubleu.explain.similarity import AnyExplanation, SimilarityExplanation
-    from trubleu.render.charts import Grid
+    from trubleu.render.charts import Chart, Grid
 
 
 Findings: TypeAlias = "Sequence[Sequence[Sequence[Finding]]]"
@@ -369,6 +378,48 @@ def page_values(
         "data": data,
         "findings": counts,
     }
+
+
+def comparison_charts(comparison: SystemComparison) -> Iterator[tuple[str, Chart]]:
+    """Yield the charts of a comparison for files, with their kinds.
+
+    They are the scores of each metric with intervals; systems by the first metric and each other one, and which system
+    is significantly better than which, from three systems on; and the scores by length.
+    """
+    report, systems = comparison.report, comparison.systems
+    rows = {metric: {row.system: row for row in report.scores if row.metric == metric} for metric in report.metrics}
+    for metric, found in rows.items():
+        sign = 1 if metric in report.lower_is_better else -1
+        ordered = sorted(found.values(), key=lambda row: sign * row.score)
+        estimates = {row.system: Estimate(row.score, row.low, row.high) for row in ordered}
+        yield "scores", interval_chart(_directed(comparison, metric), estimates, metric)
+    first, *others = ({system: found[system].score for system in systems} for found in rows.values())
+    if len(systems) > 2:
+        names = [*rows]
+        for name, scores in zip(names[1:], others, strict=True):
+            chart = system_chart(f"{names[0]} and {name}", first, scores, names=(names[0], name), told=True)
+            yield "systems", chart
+        for metric in report.metrics:
+            sign = -1 if metric in report.lower_is_better else 1
+            ranked = sorted(systems, key=lambda system: -sign * rows[metric][system].score)
+            p = {
+                (test.a, test.b) if sign * test.difference > 0 else (test.b, test.a): test.p_holm
+                for test in report.tests
+                if test.metric == metric
+            }
+            if p:
+                yield "significance", significance_chart(f"Significant differences by {metric}", ranked, p)
+    for each in _buckets(comparison, 2):
+        if each["by"].endswith("length"):
+            chart = each["chart"]
+            title = f"{comparison.metric} by {each['by']}"
+            x = chart.x._replace(title=_DESCRIBED[each["by"]])
+            yield "length", replace(chart, title=title, x=x, keys=legend_keys(systems))
+
+
+def _directed(comparison: SystemComparison, metric: str) -> str:
+    lower = metric in comparison.report.lower_is_better
+    return f"{metric}, {comparison.report.confidence or 0.0:.0%} intervals" + (", lower is better" if lower else "")
 
 
 def _about(comparison: SystemComparison) -> str:

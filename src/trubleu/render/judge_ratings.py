@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import LEVELS, measure_title
-from trubleu.render.charts import regret_chart, system_chart, table_grid, with_strips
+from trubleu.render.charts import Key, interval_chart, regret_chart, system_chart, table_grid, with_strips
 from trubleu.render.pages import report_page
 from trubleu.render.tables import Cell, Column, Estimate, Table, render_report, row_tables, starred, table_of
 from trubleu.stats.metric_tests import CALIBRATED
@@ -233,6 +234,34 @@ def _system_charts(report: RatingsReport) -> list[Chart]:
     return charts
 
 
+def ratings_charts(report: RatingsReport) -> Iterator[tuple[str, Chart]]:
+    """Yield the charts of a report for files, with their kinds: agreement by metric, and systems for each metric."""
+    for level in LEVELS:
+        if rows := report.headline(level):
+            title = measure_title(level, rows[0].measure)
+            estimates = {row.metric: Estimate(row.value, row.low, row.high) for row in rows}
+            yield "agreement", interval_chart(f"{_TITLES[level]}: agreement with people", estimates, title)
+    for chart in _system_charts(report):
+        yield "systems", chart
+
+
+def sets_charts(report: SetsReport) -> Iterator[tuple[str, Chart]]:
+    """Yield the charts of a report on several sets for files: distances from the best, and agreement by metric."""
+    order = [each.metric for each in report.regrets]
+    chart = _regret_chart(report)
+    yield "distance", replace(chart, keys=[Key(f"{place}. {name}", "", "") for place, name in enumerate(order, 1)])
+    groups: dict[tuple[str, str], dict[str, Estimate]] = defaultdict(dict)
+    for row in report.averages:
+        key = (_TITLES[row.level], measure_title(row.level, row.measure))
+        groups[key][row.metric] = Estimate(row.value, row.low, row.high)
+    for (title, measure), estimates in groups.items():
+        yield "agreement", interval_chart(f"{title}: averages over sets", estimates, measure)
+    for name, each in report.reports.items():
+        for kind, own in ratings_charts(each):
+            if kind == "agreement":
+                yield kind, replace(own, title=f"{name}, {own.title[0].lower()}{own.title[1:]}")
+
+
 _REFERENCES: Final = re.compile(r"(?<=\|)nrefs:(\w+)")
 """The part of a signature that differs between sets."""
 
@@ -306,14 +335,6 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
     MissingExtraError
         If Jinja2 is not installed.
     """
-    regrets = {
-        each.metric: {
-            f"{row.set}, {row.level}": row.regret
-            for row in report.values
-            if row.metric == each.metric and row.regret is not None
-        }
-        for each in report.regrets
-    }
     columns = [
         Column("metric", of=lambda row: f"{report.regrets.index(row) + 1}. {row.metric}"),
         *_MEAN_AND_WORST,
@@ -322,13 +343,24 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
     ]
     distances = table_grid(table_of(report.regrets, columns), digits, "distances")
     strips = [Estimate(row.mean, 0.0, row.worst) for row in report.regrets]
-    means = {row.metric: row.mean for row in report.regrets}
     return report_page(
         "sets.html.j2",
         title="Metrics on many sets",
         verdicts=[report.verdict],
         distances=with_strips(distances, strips, at=3, best=[0], zero=True),
-        charts=[regret_chart("Distance from the best", regrets, means)],
+        charts=[_regret_chart(report)],
         tables=[table_grid(table, digits, table.title.lower()) for table in value_tables(report)],
         how=[*sets_notes(report)],
     )
+
+
+def _regret_chart(report: SetsReport) -> Chart:
+    regrets = {
+        each.metric: {
+            f"{row.set}, {row.level}": row.regret
+            for row in report.values
+            if row.metric == each.metric and row.regret is not None
+        }
+        for each in report.regrets
+    }
+    return regret_chart("Distance from the best", regrets, {row.metric: row.mean for row in report.regrets})
