@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 COMMANDS: Final = (
-    "score", "refs", "published", "compare", "explain", "check", "judge", "vectors", "triples", "mine", "rate",
-    "simulate", "demo", "completion",
+    "score", "refs", "published", "compare", "explain", "check", "scores", "judge", "vectors", "triples", "mine",
+    "rate", "simulate", "demo", "completion",
 )  # fmt: skip
 """Modules of the commands, in the order of ``--help``."""
 

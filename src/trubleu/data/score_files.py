@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
@@ -11,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from trubleu.data.categorical import Labels
+from trubleu.data.sidecars import check_value, file_digest, read_sidecar
 from trubleu.errors import DataError, UsageError, counted, shown
 from trubleu.files.compression import without_suffix
 from trubleu.files.jsonl import kind_of, parse_json, parse_objects
@@ -18,14 +18,10 @@ from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
 from trubleu.files.paths import (
     base_name,
-    exists,
     format_of,
     is_file,
     is_standard,
     name_of,
-    open_binary,
-    read_whole,
-    reading,
 )
 from trubleu.files.tables import check_width, delimited_rows, find_required, finite, plain_title, unguarded
 
@@ -108,8 +104,10 @@ class Parsed(NamedTuple):
     about: Mapping[str, str] = {}
 
 
-def read_scores(path: PathLike, metric: str | None = None, system: str | None = None) -> dict[str, Any]:
-    """Read the columns of a file of scores (see `trubleu.data.SegmentScores.read`)."""
+def read_scores(
+    path: PathLike, metric: str | None = None, system: str | None = None, *, sidecar: bool = True
+) -> dict[str, Any]:
+    """Read the columns of a file of scores (see `trubleu.data.SegmentScores.read`), with or without its sidecar."""
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
@@ -122,68 +120,8 @@ def read_scores(path: PathLike, metric: str | None = None, system: str | None = 
     found = _columns(parsed, name, metric, system)
     # A pipe cannot be read again.
     digest = {"sha256": file_digest(path)} if not is_standard(path) and is_file(path) else {}
-    return found | {"about": {**parsed.about, **digest, **read_sidecar(path, digest.get("sha256"))}}
-
-
-def file_digest(path: PathLike) -> str:
-    """Return the SHA-256 of a file as it is stored."""
-    with reading(name_of(path)), open_binary(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type] # any binary stream will do
-
-
-def sidecar_of(path: PathLike) -> str:
-    """Return the name of the file that says how the scores of another were made.
-
-    Examples
-    --------
-    >>> sidecar_of("out/comet.json")
-    'out/comet.json.json'
-    """
-    return f"{path}.json"
-
-
-def read_sidecar(path: PathLike, digest: str | None) -> dict[str, str]:
-    """Return what the sidecar of a file says, if there is one: see `sidecar_of`.
-
-    Raises
-    ------
-    DataError
-        If it is not a JSON object of texts and numbers, or describes a file with another SHA-256.
-    """
-    sidecar = sidecar_of(path)
-    if digest is None or not exists(sidecar):
-        return {}
-    try:
-        value = parse_json(read_whole(sidecar).decode())
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{sidecar} is not JSON; write it again with trubleu scores describe") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{sidecar} must hold one JSON object, not {kind_of(value)}")
-    if value.get("sha256", digest) != digest:
-        raise DataError(
-            f"{sidecar} describes another file: its sha256 is not that of {name_of(path)}; "
-            "write it again with trubleu scores describe"
-        )
-    return {check_key(key, sidecar): check_value(key, each, sidecar) for key, each in value.items()}
-
-
-_KEY: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
-_VALUE: Final = re.compile(r"[^|\x00-\x1f\x7f-\x9f\u2028\u2029]{1,300}")
-
-
-def check_key(key: str, source: str) -> str:
-    """Return a key of a sidecar; it becomes part of signatures."""
-    if not _KEY.fullmatch(key):
-        raise DataError(f"{source}: the name {shown(key)} must be of letters, digits, dots, hyphens and underscores")
-    return key
-
-
-def check_value(key: str, value: object, source: str) -> str:
-    """Return a value of a sidecar as text."""
-    text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-    if not _VALUE.fullmatch(text):
-        raise DataError(f"{source}: {key} must be a number, or a text of one line without |, not {kind_of(value)}")
-    return text
+    beside = read_sidecar(path, digest.get("sha256")) if sidecar else {}
+    return found | {"about": {**parsed.about, **digest, **beside}}
 
 
 def default_metric(name: str) -> str:
