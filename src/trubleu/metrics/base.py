@@ -112,6 +112,8 @@ class Metric(ABC):
         False for metrics to which all references are alike.
     needs_source
         Whether outputs are also compared with what they answer to, translate or shorten: `References.messages`.
+    more_digits
+        How many decimals scores have in tables beside those asked for; scores from 0 to 1 need two.
     learns
         Whether the row of a segment depends on the references of other segments, too. `statistics` then learns from
         all references that it is given: whoever scores a corpus part by part must hand it over whole, or take
@@ -124,6 +126,7 @@ class Metric(ABC):
     higher_is_better: ClassVar[bool] = True
     uses_weights: ClassVar[bool] = True
     needs_source: ClassVar[bool] = False
+    more_digits: int = 0
     among_outputs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

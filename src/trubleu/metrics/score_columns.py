@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from copy import copy
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from trubleu.metrics.base import AnyReferences
     from trubleu.progress import Progress
     from trubleu.signature import Signature
+
+
+_SMALL: Final = 2.0
+_FINE: Final = 2
+"""Scores up to about 1, as COMET's, get two more decimals."""
 
 
 class ScoreColumn(Metric):
@@ -61,6 +66,8 @@ class ScoreColumn(Metric):
         self._scores = {each: np.asarray(values, np.float64) for each, values in scores.items()}
         self._about = dict(about or {})
         self._system: str | None = None
+        largest = max((float(np.abs(values).max(initial=0.0)) for values in self._scores.values()), default=0.0)
+        self.more_digits = _FINE if largest <= _SMALL else 0
 
     def of_system(self, system: str) -> ScoreColumn:
         """Return the column of one system."""

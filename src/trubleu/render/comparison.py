@@ -35,7 +35,7 @@ from trubleu.render.charts import (
 )
 from trubleu.render.explanations import conclusion, runs, weight_text, wrapped
 from trubleu.render.pages import report_page
-from trubleu.render.scores import record_tables, score_notes, score_tables
+from trubleu.render.scores import record_tables, score_notes, score_tables, sure_p
 from trubleu.render.tables import (
     Cell,
     Column,
@@ -126,6 +126,7 @@ def render_comparison(
 def verdict(comparison: SystemComparison, digits: int = 2) -> str:
     """State which system is best by the first metric, and what the tests say about that."""
     name, report = comparison.metric, comparison.report
+    digits += _more_digits(comparison)
     sign = -1 if name in report.lower_is_better else 1
     rows = {row.system: row.score for row in report.scores if row.metric == name}
     best = max(rows, key=lambda system: sign * rows[system])
@@ -164,6 +165,11 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
         f"{lead}, significantly better than the others except {some(but)} (p < {LEVEL:g} after Holm's correction)"
         f"{unsure}."
     )
+
+
+def _more_digits(comparison: SystemComparison) -> int:
+    """Return how many decimals scores by the first metric have beside those asked for."""
+    return comparison.report.more_digits.get(comparison.metric, 0)
 
 
 def _records(comparison: SystemComparison) -> Iterator[Table]:
@@ -221,18 +227,20 @@ def _segments(comparison: SystemComparison) -> Iterator[tuple[str, list[SegmentD
 
 
 def _segment_tables(comparison: SystemComparison) -> Iterator[Table]:
+    more = _more_digits(comparison)
     for title, rows in _segments(comparison):
         columns = [
             Column("id", "segment", of=attrgetter("segment")),
-            Column("score_a", rows[0].a, "number"),
-            Column("score_b", rows[0].b, "number"),
-            Column("difference", kind="signed"),
+            Column("score_a", rows[0].a, "number", of=lambda row: Estimate(row.score_a, more=more)),
+            Column("score_b", rows[0].b, "number", of=lambda row: Estimate(row.score_b, more=more)),
+            Column("difference", kind="signed", of=lambda row: Estimate(row.difference, more=more)),
         ]
         yield table_of(rows, columns, title)
 
 
 def _segment_texts(comparison: SystemComparison, digits: int, columns: int) -> Iterator[str]:
     positions = comparison.references.positions()
+    digits += _more_digits(comparison)
     for title, rows in _segments(comparison):
         yield one_line(title)
         for row in rows:
@@ -260,6 +268,7 @@ def _segment_lines(segment: Segment, row: SegmentDifference, digits: int, column
 def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> Iterator[Table]:
     """Yield a table per kind of bucket: buckets by systems."""
     cells = {(row.by, row.bucket, row.system): row for row in comparison.buckets}
+    more = _more_digits(comparison)
     for cut in comparison.cuts:
         rows = []
         for label in cut.labels:
@@ -267,7 +276,9 @@ def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> It
             numbers = [0 if row is None else row.segments for row in found]
             count = str(numbers[0]) if len(set(numbers)) == 1 else " / ".join(map(str, numbers))
             scores = [
-                None if row is None else Estimate(row.score, row.low, row.high) if intervals else row.score
+                None
+                if row is None
+                else Estimate(row.score, *((row.low, row.high) if intervals else (None, None)), more=more)
                 for row in found
             ]
             rows.append((label, count, *scores))
@@ -358,7 +369,7 @@ def page_values(
 ) -> dict[str, Any]:
     """Return what the page's template shows, with the findings of each system's outputs."""
     tests = score_tables(comparison.report)[1:]
-    data, held = segments_json(comparison, digits, steps, findings)
+    data, held = segments_json(comparison, digits + _more_digits(comparison), steps, findings)
     counts = Counter(kind for system in findings for found in system for kind in {each.kind for each in found})
     return {
         "title": _title(comparison.systems),
@@ -403,7 +414,7 @@ def comparison_charts(comparison: SystemComparison) -> Iterator[tuple[str, Chart
             sign = -1 if metric in report.lower_is_better else 1
             ranked = sorted(systems, key=lambda system: -sign * rows[metric][system].score)
             p = {
-                (test.a, test.b) if sign * test.difference > 0 else (test.b, test.a): test.p_holm
+                (test.a, test.b) if sign * test.difference > 0 else (test.b, test.a): sure_p(test)
                 for test in report.tests
                 if test.metric == metric
             }

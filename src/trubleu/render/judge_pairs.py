@@ -198,7 +198,7 @@ _COMPARISON: Final = (
 
 def _difference(row: ComparisonRow, name: str) -> Estimate:
     """Return a difference, of the measure with the larger ρ less the other."""
-    value, low, high, _ = _estimate(row, f"{name}_difference")
+    value, low, high, *_ = _estimate(row, f"{name}_difference")
     if value is not None and (row.spearman_difference or 0.0) < 0:
         value, low, high = -value, None if high is None else -high, None if low is None else -low
     return Estimate(value, low, high)

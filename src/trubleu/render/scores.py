@@ -57,7 +57,7 @@ def score_tables(report: ScoreReport) -> list[Table]:
     """Return tables for people: systems by metrics, and tests and segments if there are any."""
     tables = [_scores(report)]
     if report.tests:
-        tables.append(table_of(report.tests, _TEST, name="tests"))
+        tables.append(table_of(report.tests, _test_columns(report), name="tests"))
     if report.segments:
         tables.append(_segments(report))
     return tables
@@ -146,15 +146,21 @@ def _length(value: float) -> str:
     return f"{round(value, 2):.15g}"  # lengths of long corpora in full, means of several references shortly
 
 
-def _sure(test: TestRow) -> float:
+def sure_p(test: TestRow) -> float:
     """Return the p-value for stars: the bootstrap's may be below what the data can give."""
     return max(test.p_holm, test.smallest_p)
 
 
 def _scores(report: ScoreReport) -> Table:
-    marks = {(test.a, test.metric): stars(_sure(test)) for test in report.tests} if report.baseline is not None else {}
+    marks = {(test.a, test.metric): stars(sure_p(test)) for test in report.tests} if report.baseline is not None else {}
     cells = {
-        (row.system, row.metric): Estimate(row.score, row.low, row.high, marks.get((row.system, row.metric), ""))
+        (row.system, row.metric): Estimate(
+            row.score,
+            row.low,
+            row.high,
+            marks.get((row.system, row.metric), ""),
+            report.more_digits.get(row.metric, 0),
+        )
         for row in report.scores
     }
     columns = [Column(name, f"{name} ↓" * (name in report.lower_is_better), "number") for name in report.metrics]
@@ -165,22 +171,32 @@ def _scores(report: ScoreReport) -> Table:
     return Table("", [Column("system"), *columns], rows, name="scores")
 
 
-_TEST: Final = (
-    Column("metric"),
-    Column("a"),
-    Column("b"),
-    Column("difference", "a − b", "signed"),
-    Column("interval", kind="signed", of=lambda test: Bounds(test.low, test.high)),
-    Column("effect", kind="signed", digits=2),
-    Column("p", kind="p"),
-    Column("p_holm", "p (Holm)", "p", of=lambda test: Estimate(test.p_holm, mark=stars(_sure(test)))),
-)
+def _test_columns(report: ScoreReport) -> list[Column]:
+    more = report.more_digits
+
+    def difference(test: TestRow) -> Cell:
+        return Estimate(test.difference, more=more.get(test.metric, 0))
+
+    def interval(test: TestRow) -> Cell:
+        return Bounds(test.low, test.high, more.get(test.metric, 0))
+
+    return [
+        Column("metric"),
+        Column("a"),
+        Column("b"),
+        Column("difference", "a − b", "signed", of=difference),
+        Column("interval", kind="signed", of=interval),
+        Column("effect", kind="signed", digits=2),
+        Column("p", kind="p"),
+        Column("p_holm", "p (Holm)", "p", of=lambda test: Estimate(test.p_holm, mark=stars(sure_p(test)))),
+    ]
 
 
 def _segments(report: ScoreReport) -> Table:
-    cells: dict[tuple[str, str], dict[str, float | None]] = {}
+    cells: dict[tuple[str, str], dict[str, Cell]] = {}
     for row in report.segments:
-        cells.setdefault((row.id, row.system), {})[row.metric] = row.score
+        cell = Estimate(row.score, more=report.more_digits.get(row.metric, 0))
+        cells.setdefault((row.id, row.system), {})[row.metric] = cell
     return Table(
         "",
         [Column("id", "segment"), Column("system"), *(Column(name, kind="number") for name in report.metrics)],

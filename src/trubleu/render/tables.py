@@ -59,23 +59,29 @@ ROOM: Final[ContextVar[int | None]] = ContextVar("ROOM", default=None)
 
 
 class Bounds(NamedTuple):
-    """An interval in its own cell: ``[1.20, 3.40]``; two fields for programs, ``NAME_low`` and ``NAME_high``."""
+    """An interval in its own cell: ``[1.20, 3.40]``; two fields for programs, ``NAME_low`` and ``NAME_high``.
+
+    `more` is how many decimals it has beside those asked for.
+    """
 
     low: float
     high: float
+    more: int = 0
 
 
 class Estimate(NamedTuple):
     """A number with an optional interval and a mark: ``36.28 [35.10, 37.56]**``.
 
     Programs get the fields ``NAME``, ``NAME_low`` and ``NAME_high``, the last two only if some row of the column has an
-    interval. The mark is left out, as it repeats another column.
+    interval. The mark is left out, as it repeats another column. `more` is how many decimals it has beside those asked
+    for: scores from 0 to 1 need some.
     """
 
     value: float | None
     low: float | None = None
     high: float | None = None
     mark: str = ""
+    more: int = 0
 
 
 Value: TypeAlias = str | int | float | None
@@ -303,6 +309,7 @@ def shown(cell: Cell, column: Column, digits: int) -> Shown:
     ('–', '1,234')
     """
     value, low, high = parts_of(cell)
+    digits += cell.more if isinstance(cell, Estimate | Bounds) else 0
     ends = None if low is None or high is None else (_plain(low, column, digits), _plain(high, column, digits))
     text = "" if isinstance(cell, Bounds) else _plain(value, column, digits)
     return Shown(text, ends, cell.mark if isinstance(cell, Estimate) else "")

@@ -199,6 +199,8 @@ class ScoreReport:
         The metrics for which that is so.
     readings
         How to read the scales of those metrics that have something to say about it (`Metric.reading`).
+    more_digits
+        How many decimals scores of some metrics have beside those asked for (`Metric.more_digits`).
     baseline
         The system that the others were tested against, if one was named.
     confidence, resamples, seed
@@ -218,6 +220,7 @@ class ScoreReport:
     segments: tuple[SegmentRow, ...] = ()
     lower_is_better: frozenset[str] = field(default_factory=frozenset)
     readings: Mapping[str, str] = field(default_factory=dict)
+    more_digits: Mapping[str, int] = field(default_factory=dict)
     baseline: str | None = None
     confidence: float | None = None
     resamples: int | None = None
@@ -486,6 +489,7 @@ def report(
         segments=tuple(chain.from_iterable(collected.segment_rows.values())),
         lower_is_better=frozenset(name for name, metric in metrics.items() if not metric.higher_is_better),
         readings={name: said for name, metric in metrics.items() if (said := metric.reading(nrefs))},
+        more_digits={name: metric.more_digits for name, metric in metrics.items() if metric.more_digits},
         baseline=sampling.baseline,
         blocks=blocks if drawn else 0,
         segment_count=max((sample.segments for sample in samples.values()), default=0),
