@@ -154,7 +154,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "missing.jsonl", "good.txt", "bad.txt", "-m", "blue"], "there is no metric 'blue'"),
     (["--refs", "missing.jsonl", "good.txt", "bad.txt"], "missing.jsonl: there is no such file"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--resamples", "0"], "resamples must be 1 or more"),
-    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--format", "pdf"], "--format.*invalid choice"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--format", "word"], "--format.*invalid choice"),
     ([*CALL, "--by", "topik"], r"refs.jsonl has no column 'topik'; did you mean topic\?"),
     ([*CALL, "--by", "same"], "the column same has one value, 'all', in all segments, which gives no buckets"),
     ([*CALL, "--by", "nothing"], "the column nothing has no value in any segment"),
