@@ -276,6 +276,34 @@ def test_systems_are_left_out_of_all_sets_or_of_one(run: Run) -> None:
     assert json.loads(out)["setting"][0]["systems"] == 4
 
 
+def test_scores_of_other_programs_for_each_set(run: Run, tmp_path: Path) -> None:
+    for name in ("good", "small"):
+        code, out, err = run("score", name, "-m", "chrf", "--segments", "-f", "csv", "--quiet")
+        assert (code, err) == (0, "")
+        (tmp_path / f"{name}.csv").write_text(out)
+    call = ("judge", "sets", "good", "small", *FAST, "-f", "json", "--quiet")
+    code, out, err = run(*call, "--scores", "good:theirs=good.csv", "--scores", "small:theirs=small.csv")
+    assert (code, err) == (0, "")
+    values = {(row["set"], row["level"], row["metric"]): row["value"] for row in json.loads(out)["values"]}
+    assert values["good", "segment", "theirs"] == values["good", "segment", "chrf"]
+    for scores, message in (
+        ("good.csv", "--scores good.csv must begin with a set, as in good:comet=FILE"),
+        ("bad:x=good.csv", "--scores bad:x=good.csv must begin with a set, as in good:comet=FILE"),
+    ):
+        code, _, err = run(*call, "--scores", scores)
+        assert code == 2
+        assert message in err
+    code, _, err = run(*call, "--scores", "good:theirs=good.csv", "--lower-is-better", "x")
+    assert "lower is better for x, but no set has scores of it" in err
+
+
+@pytest.mark.parametrize("name", ["svg", "pdf"])
+def test_figures_of_many_sets(run: Run, tmp_path: Path, name: str) -> None:
+    code, _, _ = run("judge", "sets", "good", "small", *FAST, "--format", name, "--out", f"sets.{name}", "--quiet")
+    assert code == 0
+    assert (tmp_path / f"sets.{name}").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("name", ["text", "json", "csv", "markdown", "latex", "html"])
 def test_many_sets(run: Run, name: str) -> None:
     code, out, _ = run("judge", "sets", "first=good", "small", *FAST, "--format", name, "--quiet")

@@ -178,6 +178,10 @@ def _add_sets(protocols: add.Commands) -> None:
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     add.metrics(parser, "judge ratings", without=[*{*SHARED} - {"tokenize", "lowercase"}])
     add_rating_options(parser.add_argument_group("human judgements"), without=True)
+    scored = parser.add_argument_group("scores of other programs")
+    about = "segment scores of a metric that another program computed, for one of the sets; repeat for more"
+    add.several(scored, "--scores", "SET:[NAME=]FILE", about)
+    add.several(scored, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
     _add_protocol_options(parser)
     out = add.output(parser, formats=add.FIGURE_FORMATS, digits=3)
     add.charts(out, ("distance", "agreement"))
@@ -259,6 +263,7 @@ def run_sets(options: argparse.Namespace) -> None:
     --------
     trubleu judge sets sets/* -m trubleu -m chrf -m bleu-4
     trubleu judge sets usr-topical usr-persona mqm --format html --out page.html
+    trubleu judge sets wmt23 mqm --scores wmt23:comet=comet23.json --scores mqm:comet=comet.json
     """
     from trubleu.data import parse_system
     from trubleu.data.sets import find_set
@@ -276,6 +281,7 @@ def run_sets(options: argparse.Namespace) -> None:
         if name in sets:
             raise UsageError(f"two sets are named {name}; name them with NAME=SET")
         sets[name] = _options_of(options, folder)
+    _add_scores(options, sets)
     unknown = dict.fromkeys(options.without or ())
     for name, own in sets.items():
         there = {parse_system(each)[0] for each in own.systems}
@@ -292,6 +298,22 @@ def run_sets(options: argparse.Namespace) -> None:
         write_output(options, render_sets_page(report, options.digits))
     else:
         write_output(options, render_sets(report, options.format, options.digits))
+
+
+def _add_scores(options: argparse.Namespace, sets: Mapping[str, argparse.Namespace]) -> None:
+    """Give each set the files of ``--scores`` that name it, beside its own."""
+    for argument in options.scores or ():
+        name, colon, rest = argument.partition(":")
+        if not colon or name not in sets:
+            raise UsageError(f"--scores {argument} must begin with a set, as in {next(iter(sets))}:comet=FILE")
+        sets[name].scores = [*(sets[name].scores or ()), rest]
+    left = dict.fromkeys(options.lower_is_better or ())
+    for own in sets.values():
+        there = {metric for scores in score_files(own) for metric in scores.metrics()}
+        own.lower_is_better = [name for name in options.lower_is_better or () if name in there] or None
+        left = {name: None for name in left if name not in there}
+    if left:
+        raise UsageError(f"lower is better for {some(left)}, but no set has scores of it")
 
 
 def _options_of(options: argparse.Namespace, folder: str) -> argparse.Namespace:

@@ -122,7 +122,7 @@ def _panels(charts: Iterable[Chart], left: float, right: float) -> Iterator[Pane
         keys = []
         x = left
         for key in chart.keys:
-            width = 34 + _CHARACTER * len(key.name) + 14
+            width = 34 * bool(key.marker) + _CHARACTER * len(key.name) + 14
             if x > left and x + width > right:
                 x, y = left, y + _KEY
             keys.append(PlacedKey(key, x, y))
