@@ -306,7 +306,7 @@ def score_files(options: argparse.Namespace) -> list[SegmentScores]:
     found: list[SegmentScores] | None = getattr(options, "score_files", None)
     if found is None and given:
         from trubleu.data import SegmentScores
-        from trubleu.metrics.score_columns import joined_scores
+        from trubleu.metrics.file_scores import joined_scores
 
         named = [parse_scores(argument) for argument in given]
         read = [SegmentScores.read(path, metric=metric, system=system) for metric, system, path in named]
@@ -318,7 +318,7 @@ def bind_scores(options: argparse.Namespace, systems: Iterable[str], segments: S
     """Make metrics of the files of ``--scores`` for these systems and segments; `build_metrics` then has them."""
     if files := score_files(options):
         from trubleu.data import name_systems
-        from trubleu.metrics.score_columns import score_columns
+        from trubleu.metrics.file_scores import score_columns
 
         options.score_columns = score_columns(
             files,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from trubleu.data.outputs import check_numbering
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, nearest, some
-from trubleu.metrics.score_columns import lower_is_better_of
+from trubleu.metrics.file_scores import lower_is_better_of
 from trubleu.results import SCHEMA, Row
 
 if TYPE_CHECKING:

@@ -12,6 +12,9 @@ from trubleu.metrics.cider import CiderD as CiderD
 from trubleu.metrics.dbleu import DeltaBleu as DeltaBleu
 from trubleu.metrics.diversity import Distinct as Distinct
 from trubleu.metrics.diversity import SelfBleu as SelfBleu
+from trubleu.metrics.file_scores import ScoreColumn as ScoreColumn
+from trubleu.metrics.file_scores import score_columns as score_columns
+from trubleu.metrics.functions import FunctionMetric as FunctionMetric
 from trubleu.metrics.ibleu import IBleu as IBleu
 from trubleu.metrics.ibleu import IBleuResult as IBleuResult
 from trubleu.metrics.lebleu import LeBleu as LeBleu
