@@ -51,6 +51,22 @@ def rated(study: Study, *raters: dict[str, int]) -> None:
             study.answer(person.rater.id, task.assignment, (score,), key=task.client_key, now=now)
 
 
+def test_whether_there_are_enough_ratings(make: Make, visit: Visit) -> None:
+    items = [Item(f"k{n}", (f"a {n}", f"b {n}"), segment=f"s{n}", systems=("<A>", "B")) for n in range(40)]
+    study = make(items, kind="pair", raters=1)
+    answers = [Imported(f"k{n}", "ann", (5 - n % 2, 2 + n % 3)) for n in range(35)]
+    import_answers(study, answers[:20], source="test")
+    early = visit(study).lead(study).text
+    assert "Too early: 20 of 30 segments are complete." in early
+    import_answers(study, answers, source="test")
+    page = visit(study).lead(study).text
+    assert "Enough: &lt;A&gt; is better than B." in page
+    assert re.search(r"<dd>[+]?1\.5\d \[[+]?[01]\.\d\d, [+]?[12]\.\d\d\]<span", page)
+    assert "<A>" not in page
+    study = make(2)
+    assert "Enough ratings?" not in visit(study).lead(study).text
+
+
 def test_the_numbers(make: Make, visit: Visit) -> None:
     study = make(2, raters=3)
     rated(study, {"k0": 5, "k1": 1}, {"k0": 5, "k1": 1}, {"k0": 4})
