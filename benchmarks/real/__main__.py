@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.real import dailydialog, estimates, files, findings, gaming
+from benchmarks.real import context, dailydialog, estimates, files, findings, gaming
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
@@ -67,6 +67,12 @@ def near_translation(source: Path, folder: Path, sets: Callable[[Path, Path], li
     return ["judge", "sets", *map(str, sets(source, folder)), *_named(NEAR_TRANSLATION_METRICS), *measure]
 
 
+def in_context(source: Path, folder: Path) -> list[str]:
+    """Hold single outputs of all kinds of texts against people, by Pearson's r."""
+    sets = files.in_context(source.parent, folder)
+    return ["judge", "sets", *map(str, sets), *_named(context.METRICS), "--segment-measure", "pearson-pooled"]
+
+
 def trained(source: Path, folder: Path) -> list[str]:
     """Train on the text, on all of it and on parts, and compare: minutes."""
     texts = [source / "english-news-not2015.txt.zst", source / "english.txt.zst"]
@@ -119,6 +125,7 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "usr-persona-near": ("usr", partial(usr_persona, metrics=NEAR_DIALOGUE_METRICS)),
     "wmt15-near": ("wmt15", partial(near_translation, sets=files.wmt15)),
     "trained": ("text", trained),
+    "context": ("tasks", in_context),
     "daseg2015-near": ("daseg2015", partial(near_translation, sets=files.daseg2015)),
 }
 # Rated references: the given ones alone, and with the other systems' rated outputs as weighted references.
@@ -134,6 +141,7 @@ STUDIES |= {
 OWN: dict[str, tuple[str, Callable[[Path, Path], int]]] = {
     "dailydialog": ("dailydialog", dailydialog.run),
     "gaming": ("dstc7", gaming.run),
+    "context-rated": ("usr", context.run),
     "findings": ("planted", findings.run),
     "estimates": ("mtme", estimates.run),
 }

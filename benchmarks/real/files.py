@@ -116,6 +116,12 @@ def daseg2015(source: Path, folder: Path) -> list[Path]:
     return _all_written(folder, read_published("wmt-da", source))
 
 
+def in_context(root: Path, folder: Path) -> list[Path]:
+    """Write all sets of tasks, dialogue and direct assessments."""
+    kinds = (("tasks", "tasks"), ("usr", "usr"), ("wmt-da", "daseg2015"))
+    return _all_written(folder, [each for kind, name in kinds for each in read_published(kind, root / name)])
+
+
 def into_english(wmt: Path, daseg: Path, folder: Path) -> list[Path]:
     """Write sets into English of both kinds."""
     found = [*read_published("wmt-rr", wmt), *read_published("wmt-da", daseg)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from trubleu import Metric
 
-METRICS: Final = ("trubleu", "bleu-4", "chrf", "cider", "meteor", "bleu2vec-f[similarity=shift:0.3]")
+METRICS: Final = ("trubleu", "trubleu-ctx", "bleu-4", "chrf", "cider", "meteor", "bleu2vec-f[similarity=shift:0.3]")
 DIALOGUE: Final = {"tokenize": "words", "lowercase": True}
 """Options of metrics that have them, for dialogue; elsewhere each metric has its own defaults."""
 SEED: Final = 12345

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trubleu
-from benchmarks.real import findings, gaming, known_bad, sets
+from benchmarks.real import context, findings, gaming, known_bad, sets
+from trubleu.data import EvaluationSet, Reference, Segment
+from trubleu.data.sets import RatingRow
 
 if TYPE_CHECKING:
     import pytest
@@ -31,6 +33,28 @@ def test_outputs_are_made_worse_the_same_way_each_time() -> None:
     assert [len(text.split()) for text in found["padded with function words"]] == [12, 6, 2, 0]
     assert set(found["padded with function words"][0].split()[6:]) <= set(gaming.FUNCTION_WORDS)
     assert gaming.most_common(["x", "y", "y", "x"]) == "x"
+
+
+def test_other_systems_rated_outputs_are_references() -> None:
+    texts = {"A": {"1": "good", "2": "fine"}, "B": {"1": "bad", "2": "Gold!"}}
+    scores = {("1", "A"): 5, ("1", "B"): 1, ("2", "A"): 4, ("2", "B"): 5}
+    found = EvaluationSet(
+        name="x",
+        title="x",
+        task="dialogue",
+        licence="none",
+        segments=[Segment("1", (Reference("gold"), Reference("more"))), Segment("2", (Reference("gold!"),))],
+        outputs=texts,
+        ratings=[RatingRow(item, system, "r", score, "overall") for (item, system), score in scores.items()],
+        scales={"overall": (1, 5)},
+    )
+    rows = context.judged(found, 1, None, pooled=True)
+    assert [(row.text, row.references, row.weights, row.rating) for row in rows] == [
+        ("good", ["gold", "bad"], [1.0, -1.0], 5.0),
+        ("bad", ["gold", "good"], [1.0, 1.0], 1.0),
+        ("fine", ["gold!", "Gold!"], [1.0, 1.0], 4.0),  # and the other output equals the only gold reference
+    ]
+    assert [row.references for row in context.judged(found, None, 1, pooled=False)] == [["gold", "more"]] * 2
 
 
 def test_options_go_to_metrics_that_have_them() -> None:

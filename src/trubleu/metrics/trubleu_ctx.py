@@ -323,9 +323,9 @@ class TruBleuCtx(WeightedMetric, TextMetric):
         return own.extended(nopos=self.no_positive, unrated=self.unrated_as)
 
     def _signed_options(self) -> dict[str, object]:
-        encoder = self._encoder.encoder
+        encoder, base = self._encoder.encoder, str(self._encoder.baselines)  # an endpoint then knows its model
         signed = {"tok": self.tokenizer.name, "beta": self.beta, "enc": encoder.name, **encoder.signed}
-        return signed | {"base": str(self._encoder.baselines)}
+        return signed | {"base": base}
 
 
 class _Compared(NamedTuple):

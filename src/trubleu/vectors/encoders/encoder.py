@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MINILM: Final = "minilm"
 """Name of the encoder that the extra ``trubleu[context]`` installs."""
 
+ENDPOINT: Final = "openai:"
+"""What the name of an encoder behind an endpoint begins with."""
+
 WINDOW: Final = 256
 """Default number of word pieces of a text that are encoded."""
 
@@ -82,7 +85,9 @@ def as_encoder(anything: AnyEncoder, window: int = WINDOW) -> Encoder:
     ----------
     anything
         ``minilm`` for the one of ``trubleu[context]``; a folder with ``tokenizer.json`` and ``model.onnx``,
-        ``onnx/model.onnx`` or ``model.safetensors``; or an encoder.
+        ``onnx/model.onnx`` or ``model.safetensors``; ``openai:MODEL`` for an endpoint with OpenAI's API, by the
+        environment variables ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and, unless it is on this machine,
+        ``TRUBLEU_SEND_TO``; or an encoder.
     window
         Word pieces of a text that are encoded; fewer if the model takes fewer.
 
@@ -105,7 +110,8 @@ def as_encoder(anything: AnyEncoder, window: int = WINDOW) -> Encoder:
             return anything
         raise UsageError(f"encoder cannot be a {type(anything).__name__}; give {MINILM!r}, a folder or an encoder")
     place = os.fspath(anything)
-    return _named(place if place == MINILM else os.path.realpath(place), window)
+    named = place == MINILM or place.startswith(ENDPOINT)
+    return _named(place if named else os.path.realpath(place), window)
 
 
 @lru_cache(maxsize=4)
@@ -115,6 +121,10 @@ def _named(place: str, window: int) -> Encoder:
         from trubleu.vectors.encoders.onnx import minilm
 
         return minilm(window)
+    if place.startswith(ENDPOINT):
+        from trubleu.vectors.encoders.endpoint import EndpointEncoder
+
+        return EndpointEncoder(place.removeprefix(ENDPOINT))
     folder = Path(place)
     if not folder.is_dir():
         raise DataError(f"there is no folder {place} with an encoder; give {MINILM!r} or a folder with tokenizer.json")
