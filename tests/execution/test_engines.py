@@ -151,7 +151,10 @@ def test_more_is_begun_with_every_result_that_is_taken() -> None:
 
 @pytest.mark.parametrize(
     ("trouble", "error", "message"),
-    [("usage", UsageError, "^this is refused everywhere$"), ("bug", EngineError, "partition 1: .* ZeroDivisionError")],
+    [
+        ("usage", UsageError, "^this is refused everywhere$"),
+        ("bug", UsageError, r"functions\.py:\d+: ZeroDivisionError: a bug; correct the code$"),
+    ],
 )
 def test_what_is_no_matter_of_data_stops_all(
     here: Engine, tmp_path: Path, trouble: str, error: type[Exception], message: str

@@ -78,7 +78,7 @@ def test_a_partition_is_bad(connected: Cluster, tmp_path: Path) -> None:
         with pytest.raises(BadPartitionsError, match=r"1 of 5 .* partition 1 \(file.txt:1: it is damaged\)"):
             list(there.map(work, partitions))
         assert len(list(tmp_path.iterdir())) == 5
-        with pytest.raises(EngineError, match="partition 1: the work failed with ZeroDivisionError: a bug"):
+        with pytest.raises(UsageError, match=r"functions\.py:\d+: ZeroDivisionError: a bug; correct the code$"):
             list(there.map(work, [Numbered(number, trouble="bug" * (number == 1)) for number in range(3)]))
 
 
