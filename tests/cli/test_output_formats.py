@@ -58,9 +58,9 @@ def table(out: str) -> list[dict[str, str]]:
 
 def test_csv_has_what_json_has(run: Callable[..., tuple[int, str, str]]) -> None:
     call = ("--refs", "refs.jsonl", "sys_A.txt", "-m", "bleu-2", "-m", "ibleu-2", "--ci", "--resamples", "50")
-    lines = table(run(*call, "--format", "csv")[1])
+    lines = [line for line in table(run(*call, "--format", "csv")[1]) if line["table"] == "scores"]
     rows = json.loads(run(*call, "--format", "json")[1])["scores"]
-    assert list(lines[0]) == ["system", "metric", "score", "low", "high", "signature"]
+    assert list(lines[0]) == ["table", "system", "metric", "score", "low", "high", "signature", "note"]
     for line, row in zip(lines, rows, strict=True):
         for name in ("score", "low", "high"):
             assert float(line[name]).hex() == row[name].hex()
@@ -70,21 +70,22 @@ def test_csv_has_what_json_has(run: Callable[..., tuple[int, str, str]]) -> None
 
 
 def test_p_values_that_cannot_be_lower_say_so_in_every_format(run: Callable[..., tuple[int, str, str]]) -> None:
-    call = ("--refs", "refs.jsonl", "sys_A.txt", "b=plain.txt", "-m", "bleu-2", "--test", "--resamples")
-    note = "p (Holm) is at least 0.02 with 50 resamples and 1 test; --resamples 1000 lets it be lower"
-    assert json.loads(run(*call, "50", "--format", "json")[1])["notes"] == [{"schema": 1, "note": note}]
-    assert table(run(*call, "50", "--format", "csv")[1])[-1]["note"] == note
+    call = ("--refs", "refs.jsonl", "sys_A.txt", "b=plain.txt", "-m", "bleu-2", "--test", "--method", "bootstrap")
+    few = (*call, "--resamples", "50")
+    notes = [row["note"] for row in json.loads(run(*few, "--format", "json")[1])["notes"]]
+    assert "p (Holm) is at least 0.02 with 50 resamples and 1 test; --resamples 1000 lets it be lower" in notes
+    assert any(note.startswith("too few segments differ for a verdict: ") for note in notes)
+    assert [line["note"] for line in table(run(*few, "--format", "csv")[1]) if line["note"]] == notes
     for form in ("text", "markdown", "latex"):
-        assert "is at least 0.02 with 50 resamples" in run(*call, "50", "--format", form)[1]
-    assert "lets it be lower" not in run(*call, "1000")[1]
-    assert "notes" not in json.loads(run(*call, "1000", "--format", "json")[1])
+        assert "is at least 0.02 with 50 resamples" in run(*few, "--format", form)[1]
+    assert "lets it be lower" not in run(*call, "--resamples", "1000")[1]
 
 
 def test_csv_of_scores_tests_and_segments_is_one_table(run: Callable[..., tuple[int, str, str]]) -> None:
     call = ("--refs", "refs.jsonl", "sys_A.txt", "b=plain.txt", "-m", "bleu-2", "--test", "--resamples", "50")
     lines = table(run(*call, "--segments", "--format", "csv")[1])
-    assert [line["table"] for line in lines] == ["scores"] * 2 + ["tests"] + ["segments"] * 4 + ["notes"]
-    assert [(line["id"], line["system"]) for line in lines[3:-1]] == [
+    assert [line["table"] for line in lines] == ["scores"] * 2 + ["tests"] + ["segments"] * 4 + ["notes"] * 2
+    assert [(line["id"], line["system"]) for line in lines[3:-2]] == [
         (segment, system) for system in ("sys_A", "b") for segment in "xy"
     ]
     assert {line["table"] for line in table(run(*call, "--format", "csv")[1])} == {"scores", "tests", "notes"}
