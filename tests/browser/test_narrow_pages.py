@@ -36,11 +36,24 @@ ALL_TOLD = """() => [...document.querySelectorAll(".scroll")].filter(box => box.
   .every(box => box.scrollWidth > box.clientWidth + 1 === "wide" in box.dataset)"""
 
 
-def explanations() -> str:
-    references = trubleu.References.from_lists([["the food was great and we will be back", "so so"]], [[1.0, -0.5]])
+def explanations(name: str) -> str:
+    """Return a page of two systems and two segments."""
+    references = trubleu.References.from_lists(
+        [["the food was great and we will be back", "so so"]] * 2, [[1.0, -0.5]] * 2
+    )
     outputs = {"a long name of a system": "the food was great and we will come back soon", "b": "so so food"}
-    metric = trubleu.metric("dbleu-4")
-    return render_explanation_page({name: [explain(metric, text, references)] for name, text in outputs.items()})
+    metric = trubleu.metric(name)
+    return render_explanation_page(
+        {system: [explain(metric, text, references, place) for place in (0, 1)] for system, text in outputs.items()}
+    )
+
+
+def of_sets() -> str:
+    """Return a page of ten metrics with long names on one set."""
+    ratings, scores, _, _ = test_ratings.world()
+    names = [f"a metric with a long name {number}" for number in range(10)]
+    report = test_ratings.judged(ratings, test_ratings.renamed(scores, names))
+    return render_sets_page(judge_sets({"one": report}))
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -48,9 +61,10 @@ PAGES: dict[str, Callable[[], str]] = {
     # Few segments: axe-core is slow on large pages.
     "judge": lambda: render_judge_page(make_report(12, metrics=["dbleu-2"]), browse=3),
     "judge ratings": lambda: render_ratings_page(test_ratings.judged(*test_ratings.world()[:2])),
-    "judge sets": lambda: render_sets_page(judge_sets({"one": test_ratings.judged(*test_ratings.world()[:2])})),
+    "judge sets": of_sets,
     "judge ratings, official scores": lambda: render_ratings_page(wmt_world.judged(wmt_world.make_task())),
-    "explain": explanations,
+    "explain": lambda: explanations("dbleu-4"),
+    "explain, similarity": lambda: explanations("trubleu"),
 }
 
 

@@ -180,10 +180,19 @@ def test_half_a_surrogate_pair_is_no_traceback(folder: Path, run: Run) -> None:
             assert explanations((folder / "o").read_text())[0]["output"] == "a \ud83d"
 
 
+def test_a_single_segment_needs_no_choice(folder: Path, run: Run) -> None:
+    (folder / "r").write_text("the food was great\n")
+    (folder / "one").write_text("the food was good\n")
+    for more in ((), ("two=one",)):
+        code, out, err = run("--ref", "r", "one", *more, "-m", "bleu-2")
+        assert (code, err) == (0, "")
+        assert out == run("--ref", "r", "one", *more, "-m", "bleu-2", "--segment", "1")[1]
+
+
 BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "--segment", "talk-9"], "'talk-9' in refs.jsonl; did you mean talk-"),
     (["--refs", "refs.jsonl", "good.txt", "--segment", "zzz"], "no segment 'zzz' in refs.jsonl; known: talk-1, talk-2"),
-    (["--refs", "refs.jsonl", "good.txt"], "say which segments to explain"),
+    (["--refs", "refs.jsonl", "good.txt"], "say which segments to explain, .* and --differ N; there are 3"),
     (["--refs", "refs.jsonl", "good.txt", "--segment", "talk-1", "--worst", "2"], "say which segments to explain"),
     (["--refs", "refs.jsonl", "good.txt", "--worst", "0"], "--worst 0 shows nothing"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--differ", "-1"], "--differ -1 shows nothing"),

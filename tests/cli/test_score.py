@@ -570,3 +570,32 @@ def test_six_segments_that_differ_are_enough(folder: Path, run: Callable[..., tu
     code, out, _ = run("--ref", "r", "bad", "good", "x=bad", "-m", "ter", "--test", "--format", "json")
     verdicts = [row["verdict"] for row in json.loads(out)["tests"]]
     assert verdicts == ["too few segments differ"] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--ref", "all"), "the files of all do not hold the same: "),
+        (
+            ("--ref", "tables"),
+            "tables holds tables (a.csv), which are read whole; name one table",
+        ),
+        (
+            ("--ref", "texts", "--scale", "0:1"),
+            "do not work here, as texts is a folder, whose files are",
+        ),
+        (("--ref", "texts", "-m", "self-bleu"), "texts is a folder, but a file is needed"),
+    ],
+)
+def test_a_folder_that_is_no_reference(
+    folder: Path, run: Callable[..., tuple[int, str, str]], options: tuple[str, ...], message: str
+) -> None:
+    for name in ("all/a.txt", "all/deep/b.tex", "tables/a.csv", "texts/a.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("text\na\n")
+    code, out, err = run(*options, "good.txt")
+    assert (code, out) == (2, "")
+    assert err.startswith("trubleu: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert "engine" not in err

@@ -151,7 +151,10 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
         ),
         ("--ref prose.txt prose.txt --columns id=x", "--columns goes with tables, and none of the files is one"),
         ("--refs refs.json prose.txt --columns id=x", "--columns goes with tables, and none of the files is one"),
-        ("--refs refs.csv outs.csv --engine local:2", "refs.csv is a table, which is read whole"),
+        (
+            "--refs refs.csv outs.csv --engine local:2",
+            "refs.csv is a table, but --engine reads files in ranges; remove",
+        ),
         ("--refs semicolons.csv one.csv --scale 0:1", "--scale has no effect, because semicolons.csv has weights"),
         ("--ref prose.txt prose.txt --scale 0:1", "--scale goes with a table of references, given with --refs"),
         ("--refs dates.xlsx one.csv", "dates.xlsx: row 2, column 3 is a date, 2026-05-04"),

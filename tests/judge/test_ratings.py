@@ -21,6 +21,7 @@ from trubleu.render.judge_ratings import render_ratings_page
 from trubleu.stats.metric_tests import SEGMENT_MEASURES, SYSTEM_MEASURES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from types import ModuleType
     from typing import Any
@@ -185,6 +186,20 @@ def test_people_without_ties_need_no_calibration() -> None:
     report = judged(apart, scores)
     assert any(note.startswith("people tied no pair of outputs") for note in report.notes)
     assert all(row.epsilon == 0.0 for row in report.headline("segment"))
+
+
+def renamed(scores: SegmentScores, names: Sequence[str]) -> SegmentScores:
+    """Return the scores of the first metric under several names, each with noise of its own."""
+    rows = [
+        (name, system, segment, score + 0.1 * number * np.random.default_rng(place).normal())
+        for number, name in enumerate(names)
+        for place, (metric, system, segment, score) in enumerate(
+            zip(scores.metric, scores.system, scores.segment, scores.score, strict=True)
+        )
+        if metric == scores.metric[0]
+    ]
+    metrics, systems, segments, values = zip(*rows, strict=True)
+    return SegmentScores([*metrics], [*systems], [*segments], [*values])
 
 
 def nearly_equal() -> tuple[Ratings, SegmentScores]:

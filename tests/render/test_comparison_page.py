@@ -14,9 +14,10 @@ from trubleu.data import References
 from trubleu.explain import compare_systems, explain
 from trubleu.render import comparison as rendering
 from trubleu.render import render_comparison_page
-from trubleu.render.charts import histogram_chart
+from trubleu.render.charts import bucket_chart, histogram_chart
 from trubleu.render.comparison import render_comparison, segments_json, spans, verdict
 from trubleu.render.explanations import conclusion
+from trubleu.render.tables import Estimate, truncated
 from trubleu.scoring import Sampling
 from trubleu.text.differences import marked_pair
 
@@ -166,3 +167,15 @@ def test_texts_fit_the_terminal() -> None:
 def test_what_only_one_says_is_in_brackets() -> None:
     assert marked_pair("", "a") == ("", "[a]")
     assert marked_pair("a b c", "a x c") == ("a [b] c", "a [x] c")
+
+
+@pytest.mark.parametrize(
+    ("names", "slanted"),
+    [(["1", "2", "3"], False), ([f"a long bucket {n}" for n in range(9)], True), (["x" * 80, "y" * 40, "z"], True)],
+)
+def test_every_named_column_is_named(names: list[str], *, slanted: bool) -> None:
+    chart = bucket_chart("t", names, {"A": [Estimate(1.0, 0.5, 1.5)] * len(names)})
+    assert [tick.text for tick in chart.x.ticks] == [truncated(name, 32) for name in names]
+    assert (chart.x.drop > 0) == slanted
+    if slanted:
+        assert all(tick.at - 4.9 * len(tick.text) >= chart.x.left for tick in chart.x.ticks)

@@ -155,7 +155,7 @@ def test_ids_must_come_in_the_same_order(tmp_path: Path, capsys: pytest.CaptureF
     code, out, error = run(capsys, "--refs", refs, outputs, "--engine", "local")
     assert (code, out, error.count("\n")) == (2, "", 1)
     assert f"out.jsonl:41 has the id 'segment 41' where {refs} has 'segment 40'" in error
-    assert "sort both, or give whole files without --engine" in error
+    assert "sort both, or give whole files (no folder, no --engine)" in error
     pl.read_parquet(table).reverse().write_parquet(table)
     assert "out.parquet: row 1 has the id 'segment 89'" in run(capsys, "--refs", refs, table, "--engine", "local")[2]
     pl.read_parquet(table).reverse().drop("id").write_parquet(table)  # without ids they are in order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from trubleu.cli import arguments as add
 from trubleu.cli.options import build_metrics, corpus_and_metric, write_output
@@ -82,10 +82,16 @@ def run(options: argparse.Namespace) -> None:
         write_output(options, show(explanations, options.digits, findings))
 
 
+_CHOICES: Final = ("segment", "worst", "differ")
+_WHICH: Final = "say which segments to explain, with one of --segment ID, --worst N and --differ N"
+
+
 def _check_choice(options: argparse.Namespace) -> None:
-    found = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
-    if len(found) != 1:
-        raise UsageError("say which segments to explain, with one of --segment ID, --worst N and --differ N")
+    found = [name for name in _CHOICES if getattr(options, name) is not None]
+    if not found:
+        return  # a single segment needs no choice
+    if len(found) > 1:
+        raise UsageError(_WHICH)
     given, systems = found[0], len(options.systems)
     if given != "segment" and getattr(options, given) < 1:
         raise UsageError(f"--{given} {getattr(options, given)} shows nothing; ask for 1 or more")
@@ -117,6 +123,10 @@ def _choose(
     from trubleu.explain.segment import find_segment, largest, worst
 
     places: list[int]
+    if all(getattr(options, name) is None for name in _CHOICES):
+        if len(references) != 1:
+            raise UsageError(f"{_WHICH}; there are {len(references):,}")
+        return [0]
     if options.segment is not None:
         return list(dict.fromkeys(find_segment(references, identity) for identity in options.segment))
     systems = list(outputs.values())

@@ -23,7 +23,7 @@ from trubleu.cli.options import (
     write_tables,
 )
 from trubleu.errors import DataError, UsageError
-from trubleu.files.paths import absolute, exists, name_of
+from trubleu.files.paths import absolute, exists, is_folder, name_of
 from trubleu.progress import Bars
 
 if TYPE_CHECKING:
@@ -185,15 +185,20 @@ def _score_ranges(
     from trubleu.metrics.registry import metrics_by_name
     from trubleu.scoring.partitions import counted_on, score_files
 
-    files, weights, _, paths = corpus_files(options)
+    files, weights, sources, paths = corpus_files(options)
     if weights and len(weights) != len(files):
         raise DataError(f"there are {len(files)} files of references but {len(weights)} of weights; give one for each")
     for path in options.ref or []:
         check_plain(name_of(path))
+    cause, remedy = "--engine reads files", "remove --engine"
+    if where is None:
+        folders = [path for path in (*files, *weights, *sources, *paths.values()) if is_folder(path)]
+        cause = f"{folders[0]} is a folder, whose files are read" if folders else "files of this size are read"
+        remedy = "give a file instead of the folder" if folders else "use JSON lines"
     if tables := [path for path in (*files, *paths.values()) if is_table_name(name_of(path))]:
-        raise UsageError(f"{tables[0]} is a table, which is read whole; leave --engine out, or write JSON lines of it")
+        raise UsageError(f"{tables[0]} is a table, but {cause} in ranges; {remedy}, or write JSON lines of the table")
     if options.only_common or options.columns or options.reference_scale:
-        raise UsageError("--only-common, --columns and --scale need files that are read whole; leave --engine out")
+        raise UsageError(f"--only-common, --columns and --scale do not work here, as {cause} in ranges; {remedy}")
     if options.segments_to is not None:
         prepare_folder(options.segments_to)
     stream = LineStream(references=files, weights=weights, systems=paths, source=options.source)

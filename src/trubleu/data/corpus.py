@@ -12,6 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
 from operator import methodcaller
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ from trubleu.data.reference_files import (
 from trubleu.data.references import References
 from trubleu.errors import DataError, UsageError, shown, some
 from trubleu.files import paths as places
+from trubleu.files.compression import without_suffix
 from trubleu.files.jsonl import is_json_name
 from trubleu.files.lines import PARQUET_MAGIC, in_batches, line_blocks, open_bytes
 from trubleu.files.parquet import open_parquet
@@ -87,7 +89,7 @@ class ColumnFile(SourceFile):
             if b"\0" in head:
                 raise DataError(
                     f"{self.name} is neither text nor Parquet; prepared references are read as a whole, so give single "
-                    "files without --engine, or the file that they were made from"
+                    "files (no folder, no --engine), or the file that they were made from"
                 )
             if is_json_name(self.name):
                 return "jsonl", None
@@ -102,8 +104,10 @@ class ColumnFile(SourceFile):
         _, there, height = open_parquet(self.path, self.name)
         needed = "references" if self.role == "references" else "text"
         if self.role != "text" and needed not in there:
-            long = "; with one row per reference, give single files without --engine, or have one row per segment with "
-            hint = f"{long}trubleu refs convert" if needed == "references" and "text" in there else ""
+            long = (
+                "; with one row per reference, give single files (no folder, no --engine), or have one row per segment"
+            )
+            hint = f"{long} with trubleu refs convert" if needed == "references" and "text" in there else ""
             raise DataError(
                 f"{self.name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}"
             )
@@ -130,7 +134,7 @@ def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
         first = next(row for row in rows if has_weights(row.record))
         raise UsageError(
             f"{first.place} has weights, but the first segments of {source} have none; give those null for a weight, "
-            "or read the file as a whole, without --engine"
+            "or read the file as a whole (no folder, no --engine)"
         )
     return columns
 
@@ -169,13 +173,13 @@ def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form
         if (found := output_id(row.record, row.place)) != identity:
             raise UsageError(
                 f"{row.place} has the id {shown(found)} where {source} has {shown(identity)}: files that are cut into "
-                "ranges must have their records in the same order; sort both, or give whole files without --engine, "
-                "whose records may come in any order"
+                "ranges must have their records in the same order; sort both, or give whole files (no folder, no "
+                "--engine), whose records may come in any order"
             )
     return [text_field(row.record, "text", row.place) for row in rows]
 
 
-_WITHOUT_RANGES: Final = "put it into a file, or give single files without --engine"
+_WITHOUT_RANGES: Final = "put it into a file, or give single files (no folder, no --engine)"
 
 
 def files_of(path: PathLike, role: Role = "references") -> list[ColumnFile]:
@@ -192,10 +196,34 @@ def files_of(path: PathLike, role: Role = "references") -> list[ColumnFile]:
     with reading(name):
         if not places.is_folder(path):
             return [ColumnFile(_reachable(path, name), name, role=role)]
+        _check_parts(path, name)
         found = places.files_below(path)
     if not found:
         raise DataError(f"{name} is a folder without files; put the parts of a column there, or name a file")
     return [ColumnFile(_reachable(each, each), each, role=role) for each in found]
+
+
+def _check_parts(folder: PathLike, name: str) -> None:
+    """Raise an error at the first file of a folder that cannot be a part of what the others hold."""
+    if places.is_remote(folder):
+        return
+    kinds: dict[str, str] = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith((".", "_"))]
+        for each in sorted(names):
+            if each.startswith((".", "_")):
+                continue
+            if is_table_name(each):
+                raise DataError(
+                    f"{name} holds tables ({each}), which are read whole; name one table, or use JSON lines"
+                )
+            suffix = PurePath(without_suffix(each)).suffix.lower()
+            kinds.setdefault("" if suffix[1:].isdigit() else suffix, str(Path(place, each)))
+            if len(kinds) > 1:
+                raise DataError(
+                    f"the files of {name} do not hold the same: {some(kinds.values())}; name a file, or a folder that "
+                    "holds only the parts of one"
+                )
 
 
 def _reachable(path: PathLike, name: str) -> str:

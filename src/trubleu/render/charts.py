@@ -17,10 +17,10 @@ import numpy as np
 
 from trubleu.errors import counted
 from trubleu.render.formats import plain
-from trubleu.render.tables import Column, Estimate, shown
+from trubleu.render.tables import Column, Estimate, shown, truncated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -94,6 +94,8 @@ _SIDE_BINS: Final = 10
 _BINS: Final = tuple(float(f"{digit}e{power}") for power in range(-9, 9) for digit in (1, 2, 5))
 
 _LABEL_WIDTH: Final = 7.0  # of one character of a tick
+_LONGEST_NAME: Final = 32  # characters
+_SLANT: Final = 0.71  # the sine of 45 degrees
 _MARKER: Final = 3.6
 
 
@@ -108,6 +110,8 @@ class Axis(NamedTuple):
     """An axis: its title, its ticks, where values stand in pixels, and where 0 does, if a line is drawn there.
 
     `lines` says whether lines through the chart lead to the ticks.
+
+    Names that do not fit beside each other slant: they then reach ``drop`` pixels further down, and left to ``left``.
     """
 
     title: str
@@ -115,6 +119,8 @@ class Axis(NamedTuple):
     at: Callable[[float], float]
     zero: float | None
     lines: bool = True
+    drop: float = 0.0
+    left: float = 0.0
 
 
 class Stroke(NamedTuple):
@@ -333,7 +339,7 @@ def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str
 def bucket_chart(title: str, labels: Sequence[str], systems: Mapping[str, Sequence[Estimate | None]]) -> Chart:
     """Return the scores of systems in buckets: for each system a score and its interval in each, None for nothing."""
     numbers = [each for row in systems.values() for cell in row if cell for each in cell[:3] if each is not None]
-    x = _across("", _columns(labels), (0, len(labels)))
+    x = _columns(labels)
     y = _up("score", ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5))
     whiskers, marks = [], []
     for number, (system, row) in enumerate(systems.items()):
@@ -404,7 +410,7 @@ LEVELS: Final = ((0.001, "dark"), (0.01, "middle"), (0.05, "light"))
 def significance_chart(title: str, systems: Sequence[str], p: Mapping[tuple[str, str], float]) -> Chart:
     """Return which system is significantly better than which, by the p-values of pairs (better, worse)."""
     count = len(systems)
-    x = _across("than system", _columns(map(str, range(1, count + 1))), (0, count))
+    x = _columns([str(number) for number in range(1, count + 1)])._replace(title="than system")
     y = _rows([f"{number}. {name}" for number, name in enumerate(systems, 1)])
     cells, labels = [], []
     for (better, worse), value in p.items():
@@ -493,7 +499,7 @@ def system_chart(
 
 def regret_chart(title: str, regrets: Mapping[str, Mapping[str, float]], means: Mapping[str, float]) -> Chart:
     """Return distances from the best as points, one column a metric, with a line at each metric's mean."""
-    x = _across("metrics in the order of the table", _columns(map(str, range(1, len(regrets) + 1))), (0, len(regrets)))
+    x = _columns(regrets)
     farthest = max((value for row in regrets.values() for value in row.values()), default=0.0)
     y = _up("distance from the best", ticks(0.0, farthest, 5))
     dots, lines = [], []
@@ -619,9 +625,15 @@ def _labels(values: Sequence[float]) -> dict[float, str]:
     return {value: value_text(value) for value in values}
 
 
-def _columns(names: Iterable[str]) -> dict[float, str]:
-    """Return the names of columns by their middle; a column is 1 wide."""
-    return {place + 0.5: name for place, name in enumerate(names)}
+def _columns(names: Collection[str]) -> Axis:
+    """Return an axis of named columns, each 1 wide; all names are shown, slanting where they would touch each other."""
+    at = _scale(0, len(names), LEFT, WIDTH - RIGHT)
+    marks = [Tick(at(place + 0.5), truncated(name, _LONGEST_NAME)) for place, name in enumerate(names)]
+    if _apart(marks):
+        return Axis("", marks, at, None)
+    lengths = [len(mark.text) * _LABEL_WIDTH * _SLANT for mark in marks]
+    left = min(0.0, *(mark.at - length for mark, length in zip(marks, lengths, strict=True)))
+    return Axis("", marks, at, None, drop=max(lengths), left=left)
 
 
 def _within(reach: float) -> list[float]:
@@ -633,9 +645,14 @@ def _thinned(marks: Sequence[Tick]) -> list[Tick]:
     """Keep every second label, or third, … where they would touch each other."""
     for step in range(1, len(marks) + 1):
         kept = list(marks[::step])
-        if all(
-            abs(one.at - other.at) >= (len(one.text) + len(other.text)) / 2 * _LABEL_WIDTH + 6
-            for one, other in pairwise(kept)
-        ):
+        if _apart(kept):
             return kept
     return list(marks[:1])
+
+
+def _apart(marks: Sequence[Tick]) -> bool:
+    """Return whether the texts of ticks do not touch each other."""
+    return all(
+        abs(one.at - other.at) >= (len(one.text) + len(other.text)) / 2 * _LABEL_WIDTH + 6
+        for one, other in pairwise(marks)
+    )

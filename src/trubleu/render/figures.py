@@ -103,7 +103,7 @@ def render_figure(charts: Sequence[Chart], format: str) -> bytes:  # noqa: A002 
 
 
 def _svg(charts: Sequence[Chart], face: str = "") -> str:
-    left = min(chart.edge for chart in charts)
+    left = min(min(chart.edge, chart.x.left) for chart in charts)
     right = float(WIDTH + 4)  # the last label of an axis stands out
     panels = [*_panels(charts, left, right)]
     template = load_page_templates().get_template("figure.svg.j2")
@@ -118,7 +118,7 @@ _INVALID: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 def _panels(charts: Iterable[Chart], left: float, right: float) -> Iterator[Panel]:
     top = 0.0
     for chart in charts:
-        y = _TITLE + HEIGHT + 4
+        y = _TITLE + HEIGHT + chart.x.drop + 4
         keys = []
         x = left
         for key in chart.keys:

@@ -336,7 +336,7 @@ def render_sets_page(report: SetsReport, digits: int = 3) -> str:
         If Jinja2 is not installed.
     """
     columns = [
-        Column("metric", of=lambda row: f"{report.regrets.index(row) + 1}. {row.metric}"),
+        Column("metric"),
         *_MEAN_AND_WORST,
         Column("best", kind="number", of=lambda row: f"{row.best} of {row.columns}"),
         Column("not significantly worse", kind="number", of=lambda row: f"{row.not_worse} of {row.columns}"),

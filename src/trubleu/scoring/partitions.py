@@ -99,11 +99,13 @@ def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric
     """
     learning = {name: metric for name, metric in metrics.items() if metric.learns}
     if whole := [name for name, metric in learning.items() if metric.among_outputs]:
-        raise UsageError(f"{some(whole)} must see all outputs of a system at once; score whole files, without --engine")
+        raise UsageError(
+            f"{some(whole)} must see all outputs of a system at once; score whole files (no folder, no --engine)"
+        )
     if other := [name for name, metric in learning.items() if not isinstance(metric, LearningMetric)]:
         raise UsageError(
             f"{some(other)} needs the references of all segments before it can score one, and what it learns does not "
-            "add up over parts of them; score whole files, without --engine, or let it learn from another corpus"
+            "add up over parts of them; score whole files (no folder, no --engine), or let it learn from another corpus"
         )
     return {name: metric for name, metric in learning.items() if isinstance(metric, LearningMetric)}
 

@@ -1,7 +1,7 @@
 "use strict";
 // Words that belong to the same n-grams, or met each other, light up together. Nothing is fetched and nothing is stored.
 const sections = [...document.querySelectorAll(".system")].flatMap((section) => {
-  const parts = [...section.querySelectorAll("section.compared")];
+  const parts = [...section.querySelectorAll(".compared")];
   return parts.length ? parts : [section];
 });
 for (const section of sections) {
