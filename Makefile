@@ -28,7 +28,7 @@ test-lowest: ## with the oldest versions of all packages that pyproject.toml all
 lock: ## pin the packages of development and CI, with hashes (ARGS=--upgrade takes the newest)
 	@scripts/lock.sh $(ARGS)
 
-soak: ## load, faults and kills at full size: rating studies, Ray clusters, files and memory, random texts; for about three hours
+soak: ## load, faults and kills at full size: rating studies, Ray clusters, files and memory, random texts, new examples; for about four hours
 	@scripts/soak.sh
 
 bench: ## compare speed with sacreBLEU and NLTK

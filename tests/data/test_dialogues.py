@@ -18,7 +18,7 @@ from trubleu.errors import CountedWarning, DataError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-words = st.text("abc \u2028é", min_size=1, max_size=4).filter(lambda text: text.strip() == text)
+words = st.text("abc \u2028é", min_size=1, max_size=4).map(lambda text: text.strip() or "a")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trubleu
@@ -109,7 +109,7 @@ def test_prepared_references_threads_and_repetitions_change_nothing(name: str) -
 
 @given(corpora(plain_texts(8), smallest=2), corpora(plain_texts(8), smallest=2))
 def test_another_corpus_is_learned_from(corpus: Corpus, other: Corpus) -> None:
-    assume(any(text.split() for row in other.references for text in row))
+    other = other._replace(references=[*other.references[1:], ["the cat"]])
     outputs = [text.split() for text in corpus.outputs]
     references, learned = ([[text.split() for text in row] for row in each.references] for each in (corpus, other))
     known = some_references(other.references)

@@ -20,7 +20,6 @@ from tests.oracles.corpora import (
     Corpus,
     any_weights,
     corpora,
-    exact_weights,
     odd_texts,
     plain_texts,
     positive_weights,
@@ -39,8 +38,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
 
 smoothings = st.sampled_from([("exp", None), ("none", None), *itertools.product(("floor", "add-k"), (None, 0.03, 0.7))])
-negatives = st.sampled_from([("clamp", 0.0), ("floor", 0.01), ("floor", 0.5), ("error", 0.0)])
-large_negatives = negatives | st.just(("floor", 5.0))
+allowed_negatives = st.sampled_from([("clamp", 0.0), ("floor", 0.01), ("floor", 0.5)])
+negatives = allowed_negatives | st.just(("error", 0.0))
+large_negatives = allowed_negatives | st.just(("floor", 5.0))
 
 
 @st.composite
@@ -135,8 +135,8 @@ def test_equals_the_statement_for_any_weights(corpus: Corpus, chosen: dict[str, 
 @settings(max_examples=300)
 def test_matches_that_cancel_out_are_none(corpus: Corpus, chosen: dict[str, Any]) -> None:
     """Tenths have no exact floats, but 0.1 + 0.2 - 0.3 must count as 0 all the same."""
-    tenths = [[Fraction(round(10 * weight), 10) for weight in row] for row in corpus.weights]
-    assume(all(max(row) > 0 for row in tenths))
+    # At least a tenth for what is positive.
+    tenths = [[Fraction(round(10 * weight) or int(weight > 0), 10) for weight in row] for row in corpus.weights]
     corpus = corpus._replace(weights=[[float(weight) for weight in row] for row in tenths])
     expected = stated(added(stated_rows(corpus, chosen, tenths), chosen["order"]), chosen)
     result = DeltaBleu(tokenize="none", **chosen).corpus(corpus.outputs, weighted(corpus))
@@ -219,19 +219,18 @@ def test_all_weights_1_is_exactly_bleu(corpus: Corpus, chosen: dict[str, Any]) -
 @given(corpora(plain_texts(12)), options(effective_order=True), st.sampled_from(("closest", "shortest")))
 @settings(max_examples=200)
 def test_the_best_reference_scores_100(corpus: Corpus, chosen: dict[str, Any], rule: str) -> None:
+    corpus = corpus._replace(references=[[text or "a" for text in row] for row in corpus.references])
     outputs = [row[weights.index(max(weights))] for row, weights in zip(corpus.references, corpus.weights, strict=True)]
-    assume(any(text.strip() for text in outputs))
     metric = DeltaBleu(**{**chosen, "reference_length": rule})
     assert metric.corpus(outputs, weighted(corpus)).score == pytest.approx(100, abs=1e-9)
 
 
-@given(corpora(plain_texts(12)), options(definition="paper"), st.integers(1, 63), negatives)
+@given(corpora(plain_texts(12)), options(definition="paper"), st.integers(1, 63), allowed_negatives)
 @settings(max_examples=300)
 def test_a_factor_on_all_weights_changes_nothing(
     corpus: Corpus, chosen: dict[str, Any], factor: int, negative: tuple[str, float]
 ) -> None:
     kind, floor = negative
-    assume(kind != "error")
     metric = DeltaBleu(negative=f"floor:{floor}" if kind == "floor" else kind, **chosen)
     scaled = corpus._replace(weights=[[weight * factor / 64 for weight in row] for row in corpus.weights])
     before, after = (metric.corpus(corpus.outputs, weighted(each)) for each in (corpus, scaled))
@@ -252,7 +251,6 @@ def test_fork2019_keeps_its_smoothing_constants() -> None:
 @settings(max_examples=200)
 def test_no_score_is_above_100(corpus: Corpus, chosen: dict[str, Any], negative: tuple[str, float]) -> None:
     kind, floor = negative
-    assume(kind != "error")
     metric = DeltaBleu(negative=f"floor:{floor}" if kind == "floor" else kind, **chosen)
     result = metric.corpus(corpus.outputs, weighted(corpus))
     assert 0 <= result.score <= 100 + 1e-9
@@ -299,7 +297,7 @@ def test_a_larger_weight_never_lowers_the_matches(corpus: Corpus, data: st.DataO
     i = data.draw(st.integers(0, len(corpus.outputs) - 1))
     j = data.draw(st.integers(0, len(corpus.weights[i]) - 1))
     raised = [list(row) for row in corpus.weights]
-    raised[i][j] = data.draw(exact_weights.filter(lambda weight: weight >= corpus.weights[i][j]))
+    raised[i][j] = data.draw(st.integers(round(64 * corpus.weights[i][j]), 64)) / 64
     metric = DeltaBleu(3)
     (before, best), (after, best_after) = columns(metric, corpus), columns(metric, corpus._replace(weights=raised))
     assert np.all(after >= before)

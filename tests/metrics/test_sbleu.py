@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.corpora import DEFINITIONS, LENGTH_RULES, VARIANTS, Corpus, corpora, odd_texts, plain_texts
@@ -161,8 +161,8 @@ def test_a_factor_on_all_weights_changes_nothing(corpus: Corpus, chosen: dict[st
 
 @given(corpora(plain_texts(12)), st.integers(1, 9), st.sampled_from(("lin-och", "sacrebleu")))
 def test_the_best_reference_scores_100(corpus: Corpus, order: int, variant: str) -> None:
+    corpus = corpus._replace(references=[[text or "a" for text in row] for row in corpus.references])
     outputs = [row[weights.index(max(weights))] for row, weights in zip(corpus.references, corpus.weights, strict=True)]
-    assume(all(outputs))
     references = References.from_lists(corpus.references, corpus.weights)
     scores = SentenceDeltaBleu(order, variant=variant).segments(outputs, references)
     assert scores.tolist() == pytest.approx([100.0] * len(scores))

@@ -145,7 +145,9 @@ def test_calibrated_weights_share_the_levels_of_raters_and_the_error_of_the_curv
 
 
 @given(
-    st.lists(st.lists(st.sampled_from("abcd"), max_size=3, unique=True), min_size=2, max_size=12).filter(any),
+    st.lists(st.lists(st.sampled_from("abcd"), max_size=3, unique=True), min_size=1, max_size=11).map(
+        lambda rated: [*rated, ["a"]]
+    ),
     st.floats(0.1, 1),
     st.floats(0.01, 0.5),
     st.integers(0, 99),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
@@ -75,10 +75,9 @@ def test_coefficients_of_two_lists_are_scipys(
 
 
 @settings(deadline=None)
-@given(x=arrays(np.float64, 20, elements=st.floats(-100, 100)), y=arrays(np.float64, 20, elements=st.floats(-100, 100)))
+@given(x=arrays(np.float64, 18, elements=st.floats(-100, 100)), y=arrays(np.float64, 18, elements=st.floats(-100, 100)))
 def test_pearson_is_scipys(x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    assume(x.std() > 1e-3)
-    assume(y.std() > 1e-3)
+    x, y = np.append(x, [-1.0, 1.0]), np.append(y, [2.0, -3.0])  # never all equal
     assert pearson(x, y) == pytest.approx(scipy_stats.pearsonr(x, y).statistic, abs=1e-9)
 
 
@@ -97,7 +96,7 @@ def test_neither_order_nor_threads_change_a_bit(
 
 @given(x=arrays(np.float64, 12, elements=st.integers(-5, 5).map(float)), mirrored=st.booleans())
 def test_a_list_agrees_with_itself(x: NDArray[np.float64], mirrored: bool) -> None:
-    assume(len(set(x.tolist())) > 1)
+    x[-1] = x[0] + 1.0  # never all equal
     same = rank_correlations([x, x], [x * 3 + 0, -x], mirrored=mirrored)
     assert same.spearman.tolist() == same.kendall.tolist() == [1.0, -1.0]
     assert pearson(x, x) == 1.0
