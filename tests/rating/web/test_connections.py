@@ -94,15 +94,15 @@ def test_half_a_request_has_its_time(start: bytes, make: Make) -> None:
 
 def test_whole_requests_take_the_time_they_take(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     study = make(1)
-    monkeypatch.setattr(study, "find_rater", lambda _: time.sleep(1.5))
-    with served(study, header_seconds=1.0, body_seconds=1.0) as address, closing(connect(address)) as connection:
+    monkeypatch.setattr(study, "find_rater", lambda _: time.sleep(2.5))
+    with served(study, header_seconds=2.0, body_seconds=2.0) as address, closing(connect(address)) as connection:
         for _ in range(2):
             connection.sendall(WHOLE.replace(b"/health", b"/r/guess"))
             page = b""
             while not page.endswith(b"</html>"):
                 page += connection.recv(65536) or b"closed</html>"
             assert page.startswith(b"HTTP/1.1 404 ")
-            time.sleep(1.2)  # between two requests uvicorn's own patience counts
+            time.sleep(2.2)  # between two requests uvicorn's own patience counts
 
 
 def test_limits_on_connections(make: Make) -> None:
@@ -135,7 +135,7 @@ def eventually(holds: Callable[[], bool]) -> bool:
 
 
 def test_what_was_refused_makes_room(make: Make) -> None:
-    with served(make(1), connections=5, per_address=5, header_seconds=2.0) as address:
+    with served(make(1), connections=5, per_address=5, header_seconds=5.0) as address:
         for _ in range(2):
             with ExitStack() as stack:
                 half = [stack.enter_context(closing(connect(address, HALF))) for _ in range(9)]
@@ -144,7 +144,7 @@ def test_what_was_refused_makes_room(make: Make) -> None:
 
 def test_health_answers_while_everybody_waits_for_the_store(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """More people than the server has threads want to be given a task, and the store is locked."""
-    monkeypatch.setattr(database, "_PATIENCE", 20.0)
+    monkeypatch.setattr(database, "_PATIENCE", 120.0)
     study = make(1, raters=100)
     people = [new.token for new in study.add_raters(45)]
     for rater in study.raters():
