@@ -67,7 +67,7 @@ def test_colours_tell_good_from_bad_and_text_stands_out(visit: Opener, page_file
 
 def test_a_word_and_its_partner_light_up(visit: Opener, page_file: Path) -> None:
     seen = visit(page_file)
-    block = seen.page.locator("section.compared").first
+    block = seen.page.locator(".compared").first
     output, reference = block.locator(".words").first, block.locator(".words").last
     status = block.locator(".status")
     idle = status.text_content() or ""
@@ -88,7 +88,7 @@ def test_a_word_and_its_partner_light_up(visit: Opener, page_file: Path) -> None
 
 def test_arrow_keys_go_from_word_to_word(visit: Opener, page_file: Path) -> None:
     seen = visit(page_file)
-    blocks = seen.page.locator("section.system").first.locator("section.compared")
+    blocks = seen.page.locator("section.system").first.locator(".compared")
     words, status = blocks.first.locator(".t"), blocks.first.locator(".status")
     words.first.focus()
     expect(status).to_contain_text("“it”")
@@ -106,9 +106,9 @@ def test_arrow_keys_go_from_word_to_word(visit: Opener, page_file: Path) -> None
 def test_texts_from_right_to_left(visit: Opener, page_file: Path) -> None:
     seen = visit(page_file)
     system = seen.page.locator("section.system").nth(2)
-    for text in (system.locator(".output"), system.locator("section.compared .words").first):
+    for text in (system.locator(".output"), system.locator(".compared .words").first):
         assert text.evaluate("one => getComputedStyle(one).direction") == "rtl"
-    words = system.locator("section.compared").first.locator(".t")
+    words = system.locator(".compared").first.locator(".t")
     first, second = words.first.bounding_box(), words.nth(1).bounding_box()
     assert first is not None
     assert second is not None
@@ -120,7 +120,7 @@ def test_texts_from_right_to_left(visit: Opener, page_file: Path) -> None:
 
 def test_without_scripts_pairs_are_listed(visit: Opener, page_file: Path) -> None:
     seen = visit(page_file, scripts=False)
-    block = seen.page.locator("section.compared").first
+    block = seen.page.locator(".compared").first
     row = block.locator("tbody tr").nth(3)
     expect(row).to_be_hidden()
     block.locator("summary").click()
