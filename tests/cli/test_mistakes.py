@@ -191,7 +191,7 @@ MISTAKES = [
         "two.xlsx has 2 sheets that are not empty (Sheet, two); save the one you mean alone",
     ),
     ("score --refs old.xls outs.csv", "old.xls is a document of an office program, not text; save it as .xlsx"),
-    ("scores --ref ref.txt sys.txt", "invalid choice: 'scores'; did you mean score"),
+    ("scoer --ref ref.txt sys.txt", "invalid choice: 'scoer'; did you mean score"),
     ("sacrebleu ref.txt -i sys.txt", "invalid choice: 'sacrebleu'; files are scored by trubleu score"),
     ("ref.txt sys.txt", "invalid choice: 'ref.txt'; files are scored by trubleu score"),
     ("compare --ref ref.txt sys.txt", "compare needs at least two systems; for one, use trubleu score"),
