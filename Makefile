@@ -19,7 +19,7 @@ demo: ## all steps with simulated data, up to out/demo/report.html (ARGS=--open 
 test: ## style, types, documentation, wheel, sanitizers, tests: with test-integrations everything CI runs
 	@scripts/test.sh
 
-test-integrations: ## against torch, torchmetrics, Hugging Face evaluate, Jupyter and shells; installs what it needs
+test-integrations: ## against torch, torchmetrics, Jupyter and shells; installs what it needs
 	@scripts/test-integrations.sh
 
 test-lowest: ## with the oldest versions of all packages that pyproject.toml allows

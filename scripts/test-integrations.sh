@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Tests against the packages that TruBLEU works with: Hugging Face evaluate, torchmetrics, Jupyter, shells, ppi-python, and
+# Tests against the packages that TruBLEU works with: torchmetrics, Jupyter, shells, ppi-python, and
 # transformers' server, on which a model rates.
 # They are large, so that they are installed here and not with everything else; make test leaves these tests out.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 
 # The versions that the tests are known to pass with; the extras of pyproject.toml say what users may have.
-packages=(torch==2.13.0 torchmetrics==1.9.0 evaluate==0.4.6 shtab==1.13.0 'ipykernel>=6.29' 'nbclient>=0.10' 'transformers[serving]==5.22.2' ppi-python==0.2.3)
+packages=(torch==2.13.0 torchmetrics==1.9.0 shtab==1.13.0 'ipykernel>=6.29' 'nbclient>=0.10' 'transformers[serving]==5.22.2' ppi-python==0.2.3)
 missing=$(python - "${packages[@]}" <<'PY'
 import sys
 from importlib.metadata import PackageNotFoundError, version

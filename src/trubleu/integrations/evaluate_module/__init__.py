@@ -1,1 +1,0 @@
-"""The module loaded by Hugging Face ``evaluate``; `trubleu.integrations.hugging_face` returns its path."""
