@@ -1092,6 +1092,98 @@ def test_the_response_is_seen_at_once_below_a_long_conversation(kind: str, made:
     assert rater.page.locator(".earlier").bounding_box()["y"] < 300  # type: ignore[index]
 
 
+CHATS = [
+    ((), "Any plans for the weekend?", "We are driving up to the lake if the weather holds."),
+    (
+        ("Hi, how was your trip?", "Long, but worth it."),
+        "What did you like most about it?",
+        "The food, honestly. Every evening we found another little place by the harbour.",
+    ),
+    (
+        (),
+        "My printer says it is offline although the cable is in.",
+        (
+            "Turn it off, wait ten seconds and turn it on again. If it is still offline, remove it in the settings and "
+            "add it again."
+        ),
+    ),
+    (
+        ("I failed my driving test again.", "Oh no, I am sorry to hear that."),
+        "It is the third time now, and I do not know if I should try again at all.",
+        "Third time was the charm for my sister, so for you it will be the fourth. What went wrong this time?",
+    ),
+    ((), "Is the museum open on Mondays?", "No."),
+    (
+        ("Which phone should I buy?", "What is your budget?"),
+        "Around 300, and the camera matters most to me.",
+        (
+            "Then look at last year's models: they cost much less now, and their cameras are nearly as good. Ask for "
+            "one with optical stabilisation."
+        ),
+    ),
+    (
+        (),
+        "Can you recommend a book for a long flight?",
+        "If you like crime novels, take something by Tana French; they are long and hard to put down.",
+    ),
+    (("We need milk.", "Anything else?"), "Eggs, and something for dinner tomorrow.", "Fish?"),
+    (
+        (),
+        "Why is the sky blue?",
+        "Air scatters blue light more than red light, so blue reaches your eyes from everywhere in the sky.",
+    ),
+    (
+        ("Hello, I ordered shoes last week.", "Welcome! How can I help you?"),
+        "They came in the wrong size and I would like to change them for a pair of 42, if you still have them.",
+        (
+            "I am sorry about that. We still have them in 42. I have sent you a label by mail; put the old pair in the "
+            "box and drop it at any post office."
+        ),
+    ),
+    (
+        (),
+        "I think my flatmate is angry with me.",
+        "What makes you think so? Did something happen between the two of you?",
+    ),
+    (
+        ("Do you play any instrument?", "I used to play the cello."),
+        "Why did you stop?",
+        "No time, mostly. I keep saying that I will start again next year.",
+    ),
+]
+FIT = Question("How well does it fit what was said?", ("not at all", "a little", "partly", "mostly", "fully"), "fit")
+HIDDEN = """() => {
+  const inside = (one, top, bottom) => {
+    const box = one.getBoundingClientRect();
+    return box.top >= top - 0.5 && box.bottom <= bottom + 0.5;
+  };
+  const head = document.querySelector(".progress").getBoundingClientRect().bottom;
+  const end = document.querySelector(".reading").getBoundingClientRect().bottom;
+  const read = [...document.querySelectorAll(".chat li:last-child, .response")].filter(one => !inside(one, head, end));
+  const used = [...document.querySelectorAll(".choice, .actions .button")].filter(one => one.checkVisibility())
+    .filter(one => !inside(one, 0, innerHeight));
+  return [...read, ...used].map(one => one.textContent.trim());
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(360, 640), (390, 664)])
+def test_on_phones_the_response_and_two_scales_are_seen_without_scrolling(
+    width: int, height: int, made: Any, opened: Open
+) -> None:
+    items = [Item(f"i{n}", (text,), context=said, message=last) for n, (said, last, text) in enumerate(CHATS)]
+    study, url = made(items=items, questions=(Question(name="quality"), FIT))
+    rater = opened(url, width=width)
+    rater.page.set_viewport_size({"width": width, "height": height})
+    rater.start(study.add_raters(1)[0].token)
+    for number in range(1, len(CHATS) + 1):
+        rater.task(number)
+        assert rater.page.evaluate(HIDDEN) == []
+        rater.page.wait_for_timeout(SETTLED)
+        for group in rater.page.locator("fieldset").all():
+            group.locator(".choice").nth(2).click()
+    rater.at("done")
+
+
 def test_cards_of_the_lead_keep_their_labels_at_the_start(made: Any, opened: Open) -> None:
     study, url = made(items=[Item("i", (ARABIC,))])
     rater = study.add_raters(1)[0].rater.id

@@ -58,13 +58,16 @@
   }
 
   // Where texts are longer than their box, the last thing said and the response are seen first, and a little of what
-  // was said before.
+  // was said before. If both are too long, the response is seen whole.
   function place() {
     const box = document.querySelector(".reading");
     if (!box || box.querySelector(".warning, .earlier")) return;
-    const said = box.querySelector(".chat li:last-child") ?? box.querySelector(".responses");
-    const top = said.getBoundingClientRect().top - box.querySelector(".progress").getBoundingClientRect().bottom;
-    box.scrollTop += Math.max(0, top - 28);
+    const responses = box.querySelector(".responses").getBoundingClientRect();
+    const said = box.querySelector(".chat li:last-child")?.getBoundingClientRect() ?? responses;
+    const top = box.querySelector(".progress").getBoundingClientRect().bottom;
+    const bottom = box.getBoundingClientRect().bottom - parseFloat(getComputedStyle(box).paddingBottom);
+    const fits = responses.height <= bottom - top;
+    box.scrollTop += Math.max(0, said.top - top - 28, fits ? responses.bottom - bottom : 0);
   }
 
   function show(page, address) {
