@@ -362,6 +362,14 @@ def test_two_questions_with_keys(made: Any, opened: Open) -> None:
     rater.start(study.add_raters(1)[0].token)
     rater.press("2", "0")  # ten
     rater.task(2)
+    rater.press("u")
+    rater.task(1)  # where both answers are selected
+    rater.press("1", "9")  # the second key saves
+    rater.task(2)
+    rater.press("u")
+    rater.task(1)
+    rater.press("2", "0")
+    rater.task(2)
     rater.press("3", "-")  # eleven
     rater.task(3)
     rater.press("1", "Enter")  # the second one may be left out
@@ -386,7 +394,7 @@ def test_two_questions_with_keys(made: Any, opened: Open) -> None:
     rater.task(4)  # who writes a comment says when it is complete
     rater.page.get_by_role("button", name="Submit").click()
     rater.at("done")
-    assert [row.note for row in study.log() if row.kind == "answered"] == [None] * 5 + ["12 u c"]
+    assert [row.note for row in study.log() if row.kind == "answered"] == [None] * 7 + ["12 u c"]
     assert sorted((row.question, row.score or 0) for row in study.table()) == [
         (0, 1), (0, 1), (0, 1), (0, 2), (1, 0), (1, 1), (1, 10), (1, 11),
     ]  # fmt: skip

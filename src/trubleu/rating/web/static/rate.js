@@ -193,15 +193,17 @@
   }
   document.addEventListener("change", (event) => { if (event.target.matches("input[type=radio]")) tellOrder(); });
 
-  function finish(wasOpen) {
+  function finish(isLast) {
     if (isRanking()) return false;
     const all = groups();
     const writing = isOver(form().querySelector(".comment"));
     if (all.some(isOpen) || writing) return false;
-    if (!wasOpen && all.length > 1) return false; // one of several answers is changed, others may follow
+    if (!isLast && all.length > 1) return false; // one of several answers is changed, others may follow
     form().requestSubmit(form().querySelector("[data-save]"));
     return true;
   }
+
+  const keyed = new WeakSet(); // questions of this task that a key has answered
 
   function choose(score) {
     const all = groups();
@@ -211,8 +213,10 @@
     if (!choice) return;
     const wasOpen = isOpen(group);
     choice.checked = true;
+    keyed.add(group);
     tellOrder();
-    if (finish(wasOpen)) return;
+    // After undo all questions are answered; keys save when they have answered each of them again.
+    if (finish(wasOpen || all.every((one) => keyed.has(one)))) return;
     const next = all.find(isOpen) ?? all[(all.indexOf(group) + 1) % all.length];
     if (isRanking() && !all.some(isOpen)) return form().querySelector("[data-save]").focus();
     (next.querySelector(":checked") ?? next.querySelector("input")).focus();
