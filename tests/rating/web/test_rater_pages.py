@@ -672,3 +672,30 @@ def test_a_ranking_without_scripts(make: Make, visit: Visit) -> None:
     assert re.findall(r'name="(score_\d)" value="(\d)"[^>]*checked', page.text) == [
         ("score_1", "2"), ("score_2", "2"), ("score_3", "1"),
     ]  # fmt: skip
+
+
+def test_the_number_of_tasks_is_a_fair_share(make: Make, visit: Visit) -> None:
+    study = make(30, raters=2)
+    people = study.add_raters(4)
+
+    visitor = visit(study)
+    visitor.start(people[0].token)
+
+    def heading() -> str:
+        page = visitor.get("/rate")
+        return re.search(r"<h1[^>]*>(.*?)</h1>", page.text).group(1)  # type: ignore[union-attr]
+
+    assert heading() == "Task 1 of about 15"
+    study.exclude(people[3].rater.id, reason="a rehearsal")
+    assert heading() == "Task 1 of about 20"
+    for person in people[1:3]:
+        study.exclude(person.rater.id, reason="a rehearsal")
+    assert heading() == "Task 1 of about 30"  # nobody rates an item twice
+
+
+def test_the_number_of_tasks_has_a_limit(make: Make, visit: Visit) -> None:
+    study = make(30, raters=2, most_ratings_per_rater=10)
+    people = study.add_raters(4)
+    assert "Task 1 of 10<" in visit(study).start(people[0].token).text
+    study.add_raters(6)
+    assert "Task 1 of about 6<" in visit(study).start(people[1].token).text

@@ -216,6 +216,7 @@ def _task(
 ) -> Response:
     said = given if given and given.scores else task.earlier
     blank = (None,) * len(site.study.config.slots)
+    share, about = site.share()
     return site.page(
         "task.html",
         status=status,
@@ -225,7 +226,8 @@ def _task(
         chosen=said.scores if said and said.scores else blank,
         comment=said.note or "" if said and said.scores else "",
         message=message,
-        total=max(site.most_tasks, task.answered + 1),
+        total=max(share, task.answered + 1),
+        about=about,
         long=[number for number in map(len, task.item.texts) if number >= _LONG],
         can_undo=session.rater.last is not None and not task.practice,
     )

@@ -22,6 +22,7 @@ from trubleu.rating.secret import mac
 from trubleu.rating.store.database import get_meta, put_meta
 from trubleu.rating.store.schema import items as items_table
 from trubleu.rating.store.schema import meta
+from trubleu.rating.store.schema import raters as raters_table
 from trubleu.rating.web.prolific import Tokens
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
 from trubleu.rating.web.security import Buckets, Refusal, network_of, same
@@ -42,6 +43,7 @@ _AGE: Final = {"rater": 180 * 86400, "lead": 30 * 86400, "visit": 86400}  # life
 _PATH: Final = {"rater": "", "lead": "/lead", "visit": "/join"}
 _LONGEST_TOKEN: Final = 200
 _MOST_KNOWN: Final = 100_000  # cached valid tokens
+_PEOPLE: Final = ("link", "open", "prolific", "mturk")  # entries of raters who use the pages
 _SESSION: Final = "lead "  # prefix of the keys of the lead's sessions in the store
 _MOST_SESSIONS: Final = 20  # browsers in which the lead is signed in
 _TOUCHED: Final = 60_000  # milliseconds between two updates of a session's last use
@@ -85,7 +87,7 @@ class Site:
         self.tokens = Tokens(prolific, study.folder, self.url) if isinstance(prolific, Prolific) else None
         self.numbers: dict[int, tuple[int | None, int, Summary]] = {}  # by question
         study_id = study.id
-        self.most_tasks = _most_tasks(study)
+        self._items, self._wanted = _work(study)
         # Cookies are shared by all ports of a host, so other studies there need other names.
         self._names = {kind: f"trubleu-{kind}-{study_id[:8]}" for kind in _AGE}
         self._templates = Environment(
@@ -103,7 +105,6 @@ class Site:
             prefix=self.prefix,
             study_id=study_id,
             version=hashlib.sha256(b"".join(path.read_bytes() for path in static)).hexdigest()[:12],
-            most_tasks=self.most_tasks,
             time_now=study.now,
         )
         # Load all of them now: upgrading the package under a running server must not mix old and new pages.
@@ -301,6 +302,21 @@ class Site:
         if wait := buckets.take(who):
             raise _too_many(wait)
 
+    def share(self) -> tuple[int, bool]:
+        """Return how many tasks a rater gets, and whether that is only about so many.
+
+        It is an equal share of the work for everybody who is invited or has joined, up to the most that the study
+        allows. Gold items are included: a progress bar that skipped them would reveal them.
+        """
+        person = ~raters_table.c.excluded & raters_table.c.entry.in_(_PEOPLE)
+        number = select(func.count()).select_from(raters_table).where(person)
+        people = self.study.store.read(lambda connection: connection.execute(number).scalar()) or 1
+        share = min(self._items, math.ceil(self._wanted / people))
+        most = self.study.config.most_ratings_per_rater
+        is_most = most is not None and most <= share
+        share = most if most is not None and is_most else share
+        return share + round(self.study.config.gold.beside(share)), not is_most
+
     def visit(self, request: Request) -> str:
         """Return the id of a browser before anyone has joined from it."""
         return self.cookie(request, "visit") or secrets.token_urlsafe(16)
@@ -326,12 +342,8 @@ def _too_many(wait: float) -> Refusal:
     return Refusal(429, "Too many requests", text, retry_after=max(1, math.ceil(wait)))
 
 
-def _most_tasks(study: Study) -> int:
-    """Estimate how many tasks a rater can get, including gold items: a progress bar that skipped them would reveal
-    them.
-    """
-    config = study.config
-    number = select(func.count()).select_from(items_table).where(items_table.c.role == "item")
-    items = study.store.read(lambda connection: connection.execute(number).scalar()) or 0
-    most = items if config.most_ratings_per_rater is None else min(items, config.most_ratings_per_rater)
-    return most + round(config.gold.beside(most))
+def _work(study: Study) -> tuple[int, int]:
+    """Return the number of items, and of the ratings that they want."""
+    number = select(func.count(), func.sum(items_table.c.wanted)).where(items_table.c.role == "item")
+    count, wanted = study.store.read(lambda connection: connection.execute(number).one())
+    return count, wanted or 0
