@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from trubleu import References, TruBleuCtx
+from trubleu.cli import main
+from trubleu.endpoint import Endpoint
 from trubleu.errors import DataError, EndpointError, UsageError
 from trubleu.vectors import as_encoder
 from trubleu.vectors.encoders import encoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 class Server(ThreadingHTTPServer):
@@ -100,7 +103,7 @@ def test_what_it_says_when_it_fails(server: Server) -> None:
     for status, said in (
         (401, "127.0.0.1 refuses the key; set OPENAI_API_KEY to one that it accepts"),
         (404, "127.0.0.1 has no model 'm', or OPENAI_BASE_URL lacks its end, which is often /v1"),
-        (400, "127.0.0.1 cannot encode texts (Error code: 400"),
+        (400, "127.0.0.1 answers with status 400 (no … here)"),
     ):
         server.status = status
         with pytest.raises(EndpointError) as caught:
@@ -110,14 +113,58 @@ def test_what_it_says_when_it_fails(server: Server) -> None:
 
 
 def test_nothing_is_sent_without_consent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.example.org/v1")
-    monkeypatch.delenv("TRUBLEU_SEND_TO", raising=False)
-    with pytest.raises(UsageError, match=r"texts would be sent to api.example.org; to allow that, set TRUBLEU_SEND_TO"):
-        as_encoder("openai:m")
-    monkeypatch.setenv("TRUBLEU_SEND_TO", "api.example.org")
-    assert as_encoder("openai:m").name == "openai:m"
-    monkeypatch.setenv("OPENAI_BASE_URL", "api.example.org")
-    with pytest.raises(UsageError, match=r"openai:n needs the address of its endpoint, not 'api.example.org'; set"):
-        as_encoder("openai:n")
-    with pytest.raises(UsageError, match="encoder='openai:' names no model; write openai:MODEL"):
-        as_encoder("openai:")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.invalid/v1")
+    with pytest.raises(
+        UsageError, match=r"^texts would be sent to api.invalid; add --send-to api.invalid if they may$"
+    ):
+        TruBleuCtx(encoder="openai:m").segments(["a"], [["b"]])
+    other = r"^--send-to other.invalid is not the host of OPENAI_BASE_URL, api.invalid; nothing was sent$"
+    with pytest.raises(UsageError, match=other):
+        TruBleuCtx(encoder="openai:m", send_to="other.invalid").segments(["a"], [["b"]])
+    allowed = pickle.loads(pickle.dumps(as_encoder("openai:m", send_to="API.invalid")))  # noqa: S301 - our own
+    monkeypatch.setattr(Endpoint, "client", _never)
+    with pytest.raises(EndpointError, match=r"^it was asked$"):
+        allowed.encode([["a"]], 1)
+
+
+def _never(*_arguments: object) -> None:
+    raise EndpointError("it was asked")
+
+
+@pytest.mark.parametrize(
+    ("address", "model", "said"),
+    [
+        (
+            "",
+            "n",
+            "openai:n needs the address of its endpoint; set OPENAI_BASE_URL, for example to http://localhost:80",
+        ),
+        ("api.example.org", "n", "OPENAI_BASE_URL 'api.example.org' is not an endpoint; write https://HOST/v1"),
+        ("https://a:b@c.org/v1", "n", "OPENAI_BASE_URL 'https://…@c.org/v1' is not an endpoint; write https://HOST/v1"),
+        ("https://c.org/v1", "", "encoder='openai:' names no model; write openai:MODEL"),
+    ],
+)
+def test_endpoints_that_are_none(address: str, model: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    encoder._named.cache_clear()
+    with pytest.raises(UsageError) as caught:
+        as_encoder(f"openai:{model}")
+    assert str(caught.value).startswith(said)
+
+
+def test_a_dry_run_counts_what_would_be_sent(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ref.txt").write_text("the trees\nfour words are here\n")
+    (tmp_path / "out.txt").write_text("A tree.\n\n")
+    monkeypatch.chdir(tmp_path)
+    command = ["score", "--ref", "ref.txt", "out.txt", "-m", "trubleu-ctx", "--encoder", "openai:m"]
+    assert main([*command, "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == ["host        127.0.0.1", "texts       203, with those for the baseline", "requests    2"]
+    assert said[3].startswith("tokens      about ")
+    assert server.asked == []
+    assert main([*command, "--quiet"]) == 0
+    assert len(set(server.asked)) == 203
+    assert main(["score", "--ref", "ref.txt", "out.txt", "-m", "chrf", "--dry-run"]) == 0
+    assert capsys.readouterr().out.endswith("no metric sends texts to an endpoint\n")

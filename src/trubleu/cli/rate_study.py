@@ -415,7 +415,8 @@ def model(options: argparse.Namespace) -> None:
         if options.dry_run:
             say(*_estimate(plan, asked, options.price))
             return
-        _confirm(options.send_to, asked, plan.items)
+        if plan.items:
+            asked.endpoint.confirm(options.send_to, counted(plan.items, "item"))
         with Bars(quiet=options.quiet) as bars:
             done = rate_with_model(study, asked, progress=bars.stage("rating", plan.items, "item"))
     if not options.quiet:
@@ -445,18 +446,3 @@ def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None)
         cost = (plan.prompt_tokens * price[0] + plan.answer_tokens * price[1]) / 1e6
         lines.append(f"cost        about {cost:,.2f}" if cost >= 1 else f"cost        about {cost:.2g}")
     return lines
-
-
-def _confirm(host: str | None, options: ModelOptions, items: int) -> None:
-    """Ask for confirmation before texts leave this machine."""
-    if host is not None and host.lower() != options.host:
-        raise UsageError(f"--send-to {host} is not the host of --url, {options.host}; nothing was sent")
-    if host is not None or options.is_local or not items:
-        return
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"Send the texts of {counted(items, 'item')} to {options.host}? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
-        raise UsageError(f"nothing was sent to {options.host}")
-    raise UsageError(f"texts would be sent to {options.host}; add --send-to {options.host} if they may")

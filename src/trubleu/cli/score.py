@@ -19,6 +19,7 @@ from trubleu.cli.options import (
     picked,
     resumable,
     sampling_of,
+    say,
     write_output,
     write_tables,
 )
@@ -75,6 +76,7 @@ def add_parser(commands: add.Commands) -> None:
     add.flag(out, "--segments", "add the score of every segment")
     about = "write segment scores to this folder as JSON lines, in parts; for large corpora"
     add.option(out, "--segments-to", "FOLDER", about)
+    add.flag(out, "--dry-run", "print what an encoder behind an endpoint would get, and send nothing")
     where = add.engine(parser, "with --engine: cache finished ranges in this folder, and reuse those already there")
     add.flag(where, "--skip-bad", "with --engine: leave out ranges with bad data")
     add.threads(where, "threads (default: all cores; with --engine one per range)")
@@ -131,6 +133,9 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("--segments and --segments-to both ask for segment scores; leave one out")
     sampling = sampling_of(options, interval=options.ci is not None, test=options.test, baseline=options.baseline)
     sampling = replace(sampling, ratings=options.ci == "ratings")
+    if options.dry_run:
+        say(*_to_send(options))
+        return
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         if options.engine is not None or (not sampling.ratings and _in_ranges(options)):
             with nullcontext() if options.engine is None else chosen_engine(options) as where:
@@ -145,6 +150,28 @@ def run(options: argparse.Namespace) -> None:
         write_output(options, "".join(f"{row.score:.{options.digits}f}\n" for row in report.scores))
         return
     write_output(options, render_scores(report, options.format, options.digits))
+
+
+def _to_send(options: argparse.Namespace) -> list[str]:
+    """Say what encoders would send to endpoints."""
+    from trubleu.metrics.trubleu_ctx import TruBleuCtx
+
+    references, outputs = corpus_and_metric(options)
+    texts = [text for system in outputs.values() for text in system]
+    metrics = [metric for metric in build_metrics(options).values() if isinstance(metric, TruBleuCtx)]
+    plans = [plan for metric in metrics if (plan := metric.plan(texts, references)) is not None]
+    if not plans:
+        return ["no metric sends texts to an endpoint"]
+    return [
+        line
+        for plan in plans
+        for line in (
+            f"host        {plan.host}",
+            f"texts       {plan.texts:,}, with those for the baseline",
+            f"requests    {plan.requests:,}",
+            f"tokens      about {plan.tokens:,}",
+        )
+    ]
 
 
 def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -> ScoreReport:
@@ -247,11 +274,14 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
 
 def _for_others(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return metric options with paths that are valid in other folders and on other machines."""
+    from trubleu.vectors.encoders.encoder import MINILM
     from trubleu.vectors.source import READY
+
+    words = {"vectors": READY, "encoder": MINILM}
 
     def found(option: str, value: Any) -> Any:
         # A word such as ready is not a path.
-        is_path = option == "corpus" or (option == "vectors" and value != READY and exists(value))
+        is_path = option == "corpus" or (option in words and value != words[option] and exists(value))
         return absolute(value) if is_path else value
 
     return {text: {name: found(name, value) for name, value in given.items()} for text, given in settings.items()}

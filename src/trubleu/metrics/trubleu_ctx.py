@@ -21,11 +21,12 @@ from trubleu.metrics.matching import TextMetric, TextPairs, mean_score
 from trubleu.metrics.rated_similarity import merged_weights, rated_rows, rows_of_chosen
 from trubleu.native import kernels, resolve_threads
 from trubleu.text import tokenizer
+from trubleu.vectors.encoders.baseline import unrelated_sentences
 from trubleu.vectors.encoders.encoder import WINDOW, as_encoder
 from trubleu.vectors.encoders.texts import TextEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors.encoders.encoder import AnyEncoder
+    from trubleu.vectors.encoders.endpoint import EncodingPlan
     from trubleu.vectors.encoders.texts import EncodedTexts
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])|\n+")
@@ -149,6 +151,8 @@ class TruBleuCtx(WeightedMetric, TextMetric):
         How much more recall of words weighs than precision.
     window
         How many word pieces of a text are encoded; fewer if the model takes fewer.
+    send_to
+        The host of an endpoint, as permission to send texts there; not needed for this machine.
     no_positive, unrated_as
         As for `DeltaBleu`.
 
@@ -168,13 +172,14 @@ class TruBleuCtx(WeightedMetric, TextMetric):
     lowercase: bool = True
     beta: float = 3.0
     window: int = WINDOW
+    send_to: str | None = None
 
     def __post_init__(self) -> None:
         """Validate the options and open the encoder."""
         super().__post_init__()
         self.name = self.family
         self.tokenizer = tokenizer(self.tokenize)
-        self._encoder = TextEncoder.of(as_encoder(self.encoder, self.window))
+        self._encoder = TextEncoder.of(as_encoder(self.encoder, self.window, self.send_to))
         self.encoder = self._encoder.encoder
         self._characters = ChrF(lowercase=bool(self.lowercase))
 
@@ -194,6 +199,16 @@ class TruBleuCtx(WeightedMetric, TextMetric):
             given.told(last - first)
         rows[skipped] = 0.0
         return rows
+
+    def plan(self, outputs: Iterable[str], references: References) -> EncodingPlan | None:
+        """Say what scoring outputs would send to an endpoint; None if the encoder is none. Nothing is sent."""
+        from trubleu.vectors.encoders.endpoint import EndpointEncoder
+
+        encoder = self._encoder.encoder
+        if not isinstance(encoder, EndpointEncoder):
+            return None
+        lines = self.tokenizer.lines((*outputs, *references.texts), bool(self.lowercase))
+        return encoder.plan([*lines, *unrelated_sentences()])
 
     def by_reference(self, outputs: Sequence[str], references: References, threads: int | None = None) -> ByReference:
         """Compare outputs with each reference once."""

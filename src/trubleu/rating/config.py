@@ -12,10 +12,10 @@ from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args
-from urllib.parse import urlsplit
 
 import pydantic
 
+from trubleu.endpoint import is_address
 from trubleu.errors import DataError, UsageError, nearest, shown, without_secrets
 from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
@@ -27,29 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trubleu.files.paths import PathLike
-
-
-# What ends a path in a cookie or an attribute, or is no part of an address at all.
-_NEVER = re.compile(r"[\s\x00-\x20\x7f-\x9f;,\"<>\\^`{|}]")
-
-
-def is_address(url: str) -> bool:
-    """Return whether a text is an http or https address with a host, and with no user in it.
-
-    Examples
-    --------
-    >>> is_address("https://example.org/done?code=1"), is_address("https://"), is_address("http://a@b")
-    (True, False, False)
-    >>> is_address("http://example.org:99999")
-    False
-    """
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    right = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
-    return right and _NEVER.search(url) is None
 
 
 def check_url(url: str) -> str:

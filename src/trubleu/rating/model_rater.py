@@ -18,15 +18,14 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import urlsplit
 
 from pydantic import AliasPath, BaseModel, Field, NonNegativeInt
 from sqlalchemy import Connection, select
 
-from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
+from trubleu.endpoint import Endpoint, about_tokens, message_of
+from trubleu.errors import EndpointError, UsageError, counted, shown
 from trubleu.optional_deps import needed
 from trubleu.rating.answers import TakenAnswer, take_answers, take_back
-from trubleu.rating.config import StudyConfig, is_address
 from trubleu.rating.items import Item, unstorable
 from trubleu.rating.raters import Rater, check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.progress import Progress
+    from trubleu.rating.config import StudyConfig
     from trubleu.rating.store.queries import StoredItem
 
 ATTEMPTS: Final = 3
@@ -47,7 +47,6 @@ _HOPELESS: Final = 10  # items that are refused, at first or by status 400 in a 
 _LIKELY_POINTS: Final = 9  # of scales whose scores are one token each
 _LONGEST_RAW: Final = 4000  # characters of an answer that the log keeps: the last ones, where the scores are
 _LIKELY: Final = 20  # tokens whose probabilities servers give
-_BYTES_PER_TOKEN: Final = 4  # about, where nobody has counted
 _NUMBER = re.compile(r"[^\d-]*(\d+)\D*")
 
 _BOUNDS: Final = {
@@ -114,13 +113,10 @@ class ModelOptions:
     key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if not is_address(self.url) or "?" in self.url or "#" in self.url:
-            raise UsageError(f"--url {shown(without_secrets(self.url))} is not an endpoint; write https://HOST/v1")
+        _ = self.endpoint
         if not self.model.strip():
             raise UsageError("--model is empty; name a model that the endpoint has")
         check_name(self.model, "--model")
-        if not re.fullmatch("[!-~]*", self.key):  # as what a header cannot hold is shown by others' messages
-            raise UsageError("OPENAI_API_KEY has spaces, line breaks or letters outside of ASCII; set it to a key")
         for name, (low, high) in _BOUNDS.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
@@ -130,14 +126,14 @@ class ModelOptions:
             raise UsageError("--repeat and --logprobs are two ways to get fractions; choose one")
 
     @property
-    def host(self) -> str:
-        """Where texts are sent to."""
-        return urlsplit(self.url).hostname or ""
+    def endpoint(self) -> Endpoint:
+        """The model behind its address."""
+        return Endpoint(url=self.url, model=self.model, key=self.key, timeout=self.timeout, retries=self.retries)
 
     @property
-    def is_local(self) -> bool:
-        """Whether texts stay on this machine."""
-        return self.host in ("localhost", "127.0.0.1", "::1")
+    def host(self) -> str:
+        """Where texts are sent to."""
+        return self.endpoint.host
 
     @property
     def heat(self) -> float:
@@ -398,12 +394,12 @@ def plan_model(study: Study, options: ModelOptions) -> ModelPlan:
     known = next((rater for rater in study.raters() if rater.external == settings), None)
     done = {} if known is None else study.store.read(lambda connection: _done(connection, known.id))
     left, rated = _left(study, options, done)
-    overhead = _tokens(prompt.text)
+    overhead = about_tokens(prompt.text)
     return ModelPlan(
         items=len(left),
         rated=rated,
         requests=len(left) * options.repeat,
-        prompt_tokens=options.repeat * sum(overhead + _tokens(item_message(stored.item)) for stored in left),
+        prompt_tokens=options.repeat * sum(overhead + about_tokens(item_message(stored.item)) for stored in left),
         answer_tokens=options.repeat * len(left) * (2 + 6 * len(study.config.slots)),
     )
 
@@ -427,10 +423,6 @@ def _left(study: Study, options: ModelOptions, done: Mapping[int, str]) -> tuple
     items = [stored for stored in study.items() if stored.role == "item" and place(stored) < options.share * 2**64]
     left = [stored for stored in items if done.get(stored.id) != "answered"]
     return sorted(left, key=lambda stored: (stored.id in done, place(stored))), len(items) - len(left)
-
-
-def _tokens(text: str) -> int:
-    return math.ceil(len(text.encode("utf-8", "surrogatepass")) / _BYTES_PER_TOKEN)
 
 
 def rate_with_model(
@@ -547,15 +539,8 @@ class _Run:
         """Ask about items, several at once, until all are done or something stops it."""
         options = self.options
         waiting = iter(items)
-        # Texts go to the address that was confirmed and nowhere else: no redirect, and no proxy for this machine.
-        transport = self.openai.DefaultAsyncHttpxClient(follow_redirects=False, trust_env=not options.is_local)
-        async with self.openai.AsyncOpenAI(
-            api_key=options.key or "none",
-            base_url=options.url,
-            timeout=options.timeout,
-            max_retries=options.retries,
-            http_client=transport,
-        ) as client:
+        package = self.openai
+        async with options.endpoint.client(package.AsyncOpenAI, package.DefaultAsyncHttpxClient) as client:
 
             async def work() -> None:
                 for stored in waiting:
@@ -676,9 +661,9 @@ class _Run:
                     model=options.model, messages=messages, temperature=options.heat, **extra
                 )
             except (self.openai.BadRequestError, self.openai.UnprocessableEntityError) as error:
-                if self._adapted(_message(error), extra):
+                if self._adapted(message_of(error), extra):
                     continue
-                if "temperature" in _message(error).lower():
+                if "temperature" in message_of(error).lower():
                     raise _StopError(f"{self._problem(error)}; set another --temperature") from None
                 self.bad_requests += 1
                 raise _BadRequestError(self._problem(error)) from None
@@ -708,7 +693,7 @@ class _Run:
         choice = response.choices[0] if response.choices else _Choice()
         # Half a surrogate pair could not be sent back.
         text = str(choice.content or choice.refusal or "").encode("utf-8", "replace").decode()
-        self.done.tokens += response.spent or _tokens("".join(each["content"] for each in messages) + text)
+        self.done.tokens += response.spent or about_tokens("".join(each["content"] for each in messages) + text)
         served = response.model
         if served and self.served and served != self.served:
             self.goes_on = False
@@ -718,36 +703,10 @@ class _Run:
         return text, choice
 
     def _problem(self, error: Exception) -> str:
-        """Say what is wrong with the endpoint, in the beginning of a sentence without the key."""
-        package, options, host = self.openai, self.options, self.options.host
-        tries = counted(options.retries + 1, "try").replace("trys", "tries")
-        match error:
-            case package.AuthenticationError() | package.PermissionDeniedError():
-                return f"{host} refuses the key; set OPENAI_API_KEY to one that it accepts"
-            case package.NotFoundError():
-                return f"{host} has no model {shown(options.model)}, or --url lacks its end, which is often /v1"
-            case package.RateLimitError():
-                return f"{host} answers that there are too many requests, after {tries}; lower --concurrency"
-            case package.APITimeoutError():
-                return f"{host} did not answer within {options.timeout:g} seconds, in {tries}; raise --timeout"
-            case package.APIConnectionError():
-                cause = self._scrubbed(str(error.__cause__ or error)).partition("\n")[0][:200]
-                return f"{host} cannot be reached, or breaks off its answers ({cause}), in {tries}"
-            case package.APIStatusError() if 300 <= error.status_code < 400:
-                return f"{host} sends requests on to another address, where nothing was sent; give that as --url"
-            case package.APIStatusError():
-                said = " ".join(self._scrubbed(_message(error)).split())[:200]
-                return f"{host} answers with status {error.status_code} ({said})"
-        return f"{host} cannot be used ({' '.join(self._scrubbed(str(error)).split())[:200]})"
+        return self.options.endpoint.problem(self.openai, error)
 
     def _scrubbed(self, text: str) -> str:
-        return text.replace(self.options.key, "…") if self.options.key else text
-
-
-def _message(error: Any) -> str:
-    """Return what a server says is wrong, in whatever field."""
-    message = error.body.get("message") if isinstance(error.body, dict) else None
-    return str(message or error.body or error)
+        return self.options.endpoint.scrubbed(text)
 
 
 def _means(answers: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...] | None:

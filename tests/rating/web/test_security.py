@@ -21,9 +21,10 @@ from starlette.testclient import TestClient
 
 from tests.rating.web.conftest import Visitor, state
 from trubleu.cli import main
+from trubleu.endpoint import is_address
 from trubleu.errors import StoreBusyError, StoreError, StoreFullError, UsageError
 from trubleu.rating import Item, Study, StudyConfig
-from trubleu.rating.config import Entry, check_url, is_address
+from trubleu.rating.config import Entry, check_url
 from trubleu.rating.web import create_app, lead
 from trubleu.rating.web.security import HEADERS, LARGEST_BODY, Buckets, Refusal
 from trubleu.rating.web.site import came_from

@@ -64,11 +64,16 @@ def baselines_of(encoder: Encoder, encode: Callable[[Sequence[str]], EncodedText
     file = encoder.baseline_file
     if file is not None and (kept := _kept(file, identity)) is not None:
         return kept
-    found = measured(encode([" ".join(words.split(sentence.lower())) for sentence in sentences]))
+    found = measured(encode(unrelated_sentences()))
     if file is not None:
         with suppress(DataError), atomic_writer(file) as stream:  # a folder of somebody else: measured again
             stream.write(json.dumps({"encoder": identity, "words": found.words, "text": found.text}) + "\n")
     return found
+
+
+def unrelated_sentences() -> list[str]:
+    """Return the sentences that baselines are measured on, each as its words joined by spaces."""
+    return [" ".join(words.split(line.lower())) for line in _SENTENCES.read_text(encoding="utf-8").splitlines()]
 
 
 def measured(sentences: EncodedTexts) -> Baselines:

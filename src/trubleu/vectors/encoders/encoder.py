@@ -78,7 +78,7 @@ AnyEncoder: TypeAlias = "Encoder | PathLike"
 """Anything that `as_encoder` accepts."""
 
 
-def as_encoder(anything: AnyEncoder, window: int = WINDOW) -> Encoder:
+def as_encoder(anything: AnyEncoder, window: int = WINDOW, send_to: str | None = None) -> Encoder:
     """Convert a name or a folder to an encoder; an encoder is returned as it is.
 
     Parameters
@@ -86,10 +86,11 @@ def as_encoder(anything: AnyEncoder, window: int = WINDOW) -> Encoder:
     anything
         ``minilm`` for the one of ``trubleu[context]``; a folder with ``tokenizer.json`` and ``model.onnx``,
         ``onnx/model.onnx`` or ``model.safetensors``; ``openai:MODEL`` for an endpoint with OpenAI's API, by the
-        environment variables ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and, unless it is on this machine,
-        ``TRUBLEU_SEND_TO``; or an encoder.
+        environment variables ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``; or an encoder.
     window
         Word pieces of a text that are encoded; fewer if the model takes fewer.
+    send_to
+        The host of the endpoint, as permission to send texts there; not needed for this machine.
 
     Raises
     ------
@@ -111,11 +112,11 @@ def as_encoder(anything: AnyEncoder, window: int = WINDOW) -> Encoder:
         raise UsageError(f"encoder cannot be a {type(anything).__name__}; give {MINILM!r}, a folder or an encoder")
     place = os.fspath(anything)
     named = place == MINILM or place.startswith(ENDPOINT)
-    return _named(place if named else os.path.realpath(place), window)
+    return _named(place if named else os.path.realpath(place), window, send_to)
 
 
 @lru_cache(maxsize=4)
-def _named(place: str, window: int) -> Encoder:
+def _named(place: str, window: int, send_to: str | None) -> Encoder:
     """Open an encoder once a process."""
     if place == MINILM:
         from trubleu.vectors.encoders.onnx import minilm
@@ -124,7 +125,7 @@ def _named(place: str, window: int) -> Encoder:
     if place.startswith(ENDPOINT):
         from trubleu.vectors.encoders.endpoint import EndpointEncoder
 
-        return EndpointEncoder(place.removeprefix(ENDPOINT))
+        return EndpointEncoder(place.removeprefix(ENDPOINT), send_to)
     folder = Path(place)
     if not folder.is_dir():
         raise DataError(f"there is no folder {place} with an encoder; give {MINILM!r} or a folder with tokenizer.json")

@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.errors import DataError, EndpointError, UsageError, shown, without_secrets
+from trubleu.endpoint import KEY, Endpoint, about_tokens
+from trubleu.errors import DataError, EndpointError, UsageError, shown
 from trubleu.optional_deps import needed
-from trubleu.vectors.encoders.encoder import ENDPOINT, Encoded, as_encoder
+from trubleu.vectors.encoders.encoder import ENDPOINT, WINDOW, Encoded, as_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 ADDRESS: Final = "OPENAI_BASE_URL"
-KEY: Final = "OPENAI_API_KEY"
-CONSENT: Final = "TRUBLEU_SEND_TO"
-"""Environment variables: the endpoint, its key, and the host that texts may be sent to."""
+"""The environment variable with the endpoint's address."""
 
 _TEXTS: Final = 128  # in one request
-_SECONDS: Final = 60.0
-_RETRIES: Final = 6
-_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class EncodingPlan(NamedTuple):
+    """What would be sent to an endpoint.
+
+    Attributes
+    ----------
+    host
+        Where it would be sent to.
+    texts, requests
+        How many texts, in how many requests.
+    tokens
+        About how many tokens the texts have, by their length.
+    """
+
+    host: str
+    texts: int
+    requests: int
+    tokens: int
 
 
 class EndpointEncoder:
@@ -37,72 +51,85 @@ class EndpointEncoder:
     ----------
     model
         The model's name there.
+    send_to
+        The host that texts may be sent to, unless it is this machine.
 
     Raises
     ------
     UsageError
-        If the endpoint is not named, or texts may not be sent to it.
+        If the endpoint is not named.
     """
 
     baseline_file: Path | None = None
     languages: tuple[str, ...] | None = None
 
-    def __init__(self, model: str) -> None:
-        self._model = model
+    def __init__(self, model: str, send_to: str | None = None) -> None:
         self.name = ENDPOINT + model
-        self._key = os.environ.get(KEY, "")
-        address = os.environ.get(ADDRESS, "")
-        parts = urlsplit(address)
-        self._host = parts.hostname or ""
+        self._send_to = send_to
         if not re.fullmatch(r"[\w./:@-]+", model):
             raise UsageError(f"encoder={shown(self.name)} names no model; write openai:MODEL")
-        if parts.scheme not in ("http", "https") or not self._host or "?" in address or "#" in address:
+        address = os.environ.get(ADDRESS, "")
+        if not address:
             raise UsageError(
-                f"{self.name} needs the address of its endpoint, not {shown(without_secrets(address))}; set {ADDRESS}, "
-                "for example to http://localhost:8000/v1"
+                f"{self.name} needs the address of its endpoint; set {ADDRESS}, for example to http://localhost:8000/v1"
             )
-        if not re.fullmatch("[!-~]*", self._key):
-            raise UsageError(f"{KEY} has spaces, line breaks or letters outside of ASCII; set it to a key")
-        if self._host not in _LOCAL and os.environ.get(CONSENT) != self._host:
-            raise UsageError(f"texts would be sent to {self._host}; to allow that, set {CONSENT}={self._host}")
-        self._openai = needed("openai", "an encoder behind an endpoint", "trubleu[model]")
-        self._client = self._openai.OpenAI(
-            api_key=self._key or "none",
-            base_url=address,
-            timeout=_SECONDS,
-            max_retries=_RETRIES,
-            http_client=self._openai.DefaultHttpxClient(follow_redirects=False, trust_env=self._host not in _LOCAL),
+        later = "try again later"
+        self._endpoint = Endpoint(
+            url=address,
+            model=model,
+            key=os.environ.get(KEY, "").strip(),
+            url_name=ADDRESS,
+            if_slow=later,
+            if_busy=later,
         )
+        self._openai: Any = None
+        self._client: Any = None
         self._served: str | None = None
 
     @property
     def signed(self) -> dict[str, object]:
         """What a signature says of it: the host, and the model by the name that it answers with."""
-        return {"host": self._host, "served": self._served or self._model}
+        return {"host": self._endpoint.host, "served": self._served or self._endpoint.model}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return as_encoder, (self.name,)
+        return as_encoder, (self.name, WINDOW, self._send_to)
 
     def encode(self, texts: Sequence[Sequence[str]], threads: int) -> Sequence[Encoded]:  # noqa: ARG002
         """Return the vectors of some texts."""
+        self._open()
         lines = [" ".join(words).encode("utf-8", "replace").decode() for words in texts]
         found: list[Encoded] = []
         for first in range(0, len(lines), _TEXTS):
             found += [Encoded(vector, None) for vector in self._asked(lines[first : first + _TEXTS])]
         return found
 
+    def plan(self, lines: Iterable[str]) -> EncodingPlan:
+        """Say what would be sent to encode some texts; nothing is sent."""
+        texts = {line for line in lines if line.split()}
+        return EncodingPlan(
+            self._endpoint.host, len(texts), -(-len(texts) // _TEXTS), sum(about_tokens(text) for text in texts)
+        )
+
+    def _open(self) -> None:
+        """Make the client, if texts may be sent."""
+        if self._client is None:
+            self._endpoint.confirm(self._send_to)
+            self._openai = needed("openai", "an encoder behind an endpoint", "trubleu[model]")
+            self._client = self._endpoint.client(self._openai.OpenAI, self._openai.DefaultHttpxClient)
+
     def _asked(self, lines: list[str]) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+        host = self._endpoint.host
         try:
-            answer = self._client.embeddings.create(model=self._model, input=lines, encoding_format="float")
+            answer = self._client.embeddings.create(model=self._endpoint.model, input=lines, encoding_format="float")
             rows = sorted((each.index, each.embedding) for each in answer.data)
-            served = str(answer.model or self._model)
+            served = str(answer.model or self._endpoint.model)
         except self._openai.OpenAIError as error:
-            raise EndpointError(self._problem(error)) from None
+            raise EndpointError(self._endpoint.problem(self._openai, error)) from None
         except (AttributeError, TypeError, ValueError):
-            raise EndpointError(f"{self._host} answers, but not as OpenAI's API; check {ADDRESS}") from None
+            raise EndpointError(f"{host} answers, but not as OpenAI's API; check {ADDRESS}") from None
         if self._served not in (None, served):
             raise EndpointError(
-                f"{self._host} answers as {shown(served)}, but answered as {shown(self._served)} before; use one model"
+                f"{host} answers as {shown(served)}, but answered as {shown(self._served)} before; use one model"
             )
         self._served = served
         try:
@@ -114,21 +141,3 @@ class EndpointEncoder:
         if len({len(each) for each in vectors}) > 1 or not all(np.isfinite(each).all() for each in vectors):
             raise DataError(f"{self.name} gives vectors of several dimensions, or not of numbers; use another model")
         return vectors
-
-    def _problem(self, error: Exception) -> str:
-        """Say what is wrong with the endpoint, without the key."""
-        package, host = self._openai, self._host
-        said = " ".join(str(error).split())[:200]
-        said = said.replace(self._key, "…") if self._key else said
-        match error:
-            case package.AuthenticationError() | package.PermissionDeniedError():
-                return f"{host} refuses the key; set {KEY} to one that it accepts"
-            case package.NotFoundError():
-                return f"{host} has no model {shown(self._model)}, or {ADDRESS} lacks its end, which is often /v1"
-            case package.APITimeoutError():
-                return f"{host} did not answer within {_SECONDS:g} seconds; try again"
-            case package.APIConnectionError():
-                return f"{host} cannot be reached ({said}); check {ADDRESS}"
-            case package.APIStatusError() if 300 <= error.status_code < 400:
-                return f"{host} sends requests on to another address, where nothing was sent; set {ADDRESS} to that"
-        return f"{host} cannot encode texts ({said}); use another model or shorter texts"
