@@ -123,6 +123,7 @@ def configs(draw: st.DrawFn) -> StudyConfig:
         completion=Completion(draw(st.none() | FULL_TEXTS), draw(st.none() | st.just("https://example.org/?a=b#c"))),
         on_complete=draw(st.sampled_from([None, "https://example.org/hook", "notify-send 'it is done'"])),
         most_ratings_per_rater=draw(st.none() | st.integers(1, 10**9)),
+        allocation="even" if kind == "ranking" else draw(st.sampled_from(["even", "adaptive"])),
         pay=Pay(draw(FULL_TEXTS), draw(NUMBERS), draw(NUMBERS) + 0.5),
         seed=draw(st.integers(0, 2**48)),
     )
@@ -216,6 +217,15 @@ seed: 7
         ("title:\nkind: pair\n", "study.yaml:1: the file has no title; add it"),
         ("title: T\n", "study.yaml:1: the file has no kind; add it"),
         ("title: T\nkind: pairs\n", "study.yaml:2: kind must be 'response', 'pair' or 'ranking', not 'pairs'"),
+        (HEAD + "allocation: odd\n", "study.yaml:3: allocation must be 'even' or 'adaptive', not 'odd'"),
+        (
+            HEAD + "models_count: true\nallocation: adaptive\n",
+            "study.yaml:4: allocation must be even where models_count is true",
+        ),
+        (
+            "title: T\nkind: ranking\noutputs: 3\nallocation: adaptive\n",
+            "study.yaml:4: allocation must be even in a study of kind ranking",
+        ),
         (HEAD + "titel: x\n", "study.yaml:3: titel is not a setting; did you mean title?"),
         (HEAD + "title: x\n", "study.yaml:3: title is given twice; keep one of them"),
         (HEAD + "[a]: x\n", "study.yaml:3: ? is not a setting; known: title"),

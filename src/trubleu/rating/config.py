@@ -69,6 +69,7 @@ def example(
 
 Kind = Literal["response", "pair", "ranking"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+Allocation = Literal["even", "adaptive"]
 FEWEST_RANKED, MOST_RANKED = 2, 8
 
 _TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
@@ -383,6 +384,9 @@ class StudyConfig(Settings):
     """How many outputs a ranking has: 2 to 8. Its question has the ranks as answers, 1 for the best."""
     models_count: bool = False
     """Whether ratings by models (trubleu rate model) count towards raters; otherwise only people's do."""
+    allocation: Allocation = "even"
+    """Which items come first. even: all alike; adaptive: those that models are uncertain about, each with a known
+    probability, for trubleu rate estimate. It is drawn when trubleu rate serve starts, and then stays."""
     questions: Annotated[
         tuple[Question, ...],
         pydantic.BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
@@ -481,6 +485,10 @@ class StudyConfig(Settings):
         if self.weights not in known:
             given = f"{shown(self.weights)}; {nearest(self.weights, known)}"
             raise SettingError(f"must be {MEAN} or the name of a question, not {given}", "weights")
+        if self.allocation == "adaptive" and self.kind == "ranking":
+            raise SettingError("must be even in a study of kind ranking, whose ranks have no mean", "allocation")
+        if self.allocation == "adaptive" and self.models_count:
+            raise SettingError("must be even where models_count is true: it is about what people rate", "allocation")
         return self
 
     @property

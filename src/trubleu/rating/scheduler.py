@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from sqlalchemy import Connection, Row, bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
+from trubleu.rating.allocation import is_allocated
 from trubleu.rating.answers import lock_items, settle
 from trubleu.rating.items import Item, competition_ranks, unstorable
 from trubleu.rating.raters import get_rater, note
@@ -65,12 +66,13 @@ def gold_item(connection: Connection, config: StudyConfig, rater: int, chance: R
 
 
 def least_loaded(connection: Connection, config: StudyConfig, rater: int, chance: Random) -> Row[Any] | None:
-    """Draw a random item among those with the fewest ratings and leases, and lock it.
+    """Draw a random item among those with the fewest ratings and leases, and lock it; the first one of an allocation.
 
     Items locked by another transaction are skipped at first: waiting for them would make raters queue up. Only if
     nothing else is left does it wait, because a locked item may still have room afterwards.
     """
-    open_to = {"rater": rater, "most": config.raters, "start": chance.randrange(SHUFFLES)}
+    start = 0 if _in_order(connection, config) else chance.randrange(SHUFFLES)
+    open_to = {"rater": rater, "most": config.raters, "start": start}
     while (level := connection.execute(_LEAST, open_to).scalar()) is not None:
         here = {**open_to, "level": level}
         for free in (_FROM_FREE, _BELOW_FREE):
@@ -82,6 +84,10 @@ def least_loaded(connection: Connection, config: StudyConfig, rater: int, chance
             if item.role == "item" and item.load < item.wanted:
                 return item
     return None
+
+
+def _in_order(connection: Connection, config: StudyConfig) -> bool:
+    return config.allocation == "adaptive" and is_allocated(connection)
 
 
 _LONGEST_KEY = 100
@@ -334,7 +340,8 @@ def _handed_out(connection: Connection, config: StudyConfig, item: Row[Any], per
     row = {"item": item.id, "rater": person.id, "state": "leased", "lease_until": until, "shown_at": now}
     number = add_row(connection, assignments, {**row, "flipped": flipped, "turn": 0})
     if item.role == "item":
-        change(connection, items, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
+        shuffle = item.shuffle if _in_order(connection, config) else chance.randrange(SHUFFLES)
+        change(connection, items, item, load=item.load + 1, shuffle=shuffle)
     if item.role != "practice":
         change(connection, raters, person, had=person.had + 1)
     order = shown_order(secret_of(connection), item.parts, item.id, person.id, flipped)

@@ -20,6 +20,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, counted
 from trubleu.files.writer import new_folder, write_private
 from trubleu.rating import raters as people
 from trubleu.rating import scheduler
+from trubleu.rating.allocation import is_allocated
 from trubleu.rating.answers import settle
 from trubleu.rating.audit import check as check_store
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key, read_config
@@ -177,7 +178,7 @@ class Study:
         Warns
         -----
         TrubleuWarning
-            If the store is not in step with ``study.yaml``, and is not to be.
+            If the store is not in step with ``study.yaml``, and is not to be; or as in `allocate`.
         """
         at = Path(folder)
         if not (at / SETTINGS).is_file():
@@ -199,6 +200,8 @@ class Study:
                     warnings.warn(f"{told}; {remedy}", TrubleuWarning, stacklevel=2)
             if sync:
                 study.release(now=now)
+            if sync and config.allocation == "adaptive":
+                study.allocate(now=now)
         except BaseException:
             store.close()
             raise
@@ -338,6 +341,24 @@ class Study:
     def come_back(self, rater: int, *, now: int | None = None) -> None:
         """End a rater's break."""
         self._write(scheduler.set_break, self.config, rater, begins=False, now=self._at(now))
+
+    def allocate(self, *, now: int | None = None) -> None:
+        """Draw which items come first, those that models are uncertain about with a higher chance; once.
+
+        ``Study.open(sync=True)`` does it for settings with ``allocation: adaptive``.
+
+        Warns
+        -----
+        TrubleuWarning
+            If models do not tell items apart yet, and all items are drawn evenly.
+        """
+        from trubleu.rating.study_estimate import allocate
+
+        at = self._at(now)
+        if not self.store.write(lambda connection: allocate(connection, self, now=at)):
+            told = "allocation: adaptive has no effect yet, and items are drawn evenly: all are equally uncertain"
+            remedy = "let two models rate (trubleu rate model), or one model and people 40 items; then start it again"
+            warnings.warn(f"{told}; {remedy}", TrubleuWarning, stacklevel=3)
 
     def release(self, *, now: int | None = None) -> int:
         """Release all tasks that were not answered in time, and return their number."""
@@ -661,6 +682,9 @@ def check_kind(connection: Connection, config: StudyConfig, path: Path) -> None:
         raise DataError(f"{path} says kind: {config.kind}, but the study was made as {kind}; change it back")
     if (parts := connection.execute(select(items.c.parts).limit(1)).scalar()) != config.parts:
         raise DataError(f"{path} says outputs: {config.parts}, but items have {parts}; change it back")
+    if config.allocation == "even" and is_allocated(connection):
+        told = "items come in an order that was drawn with unequal probabilities"
+        raise DataError(f"{path} says allocation: even, but {told}; write adaptive again")
     check_questions(connection, config)
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from sqlalchemy import select
 
 from trubleu.data.ratings import Ratings
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, UsageError, nearest, shown
 from trubleu.rating import raters as people
+from trubleu.rating.allocation import is_allocated, record, recorded_probabilities
+from trubleu.rating.answers import lock_items
 from trubleu.rating.estimate import Estimates, SystemEstimate, estimate_ratings
 from trubleu.rating.store import queries
+from trubleu.rating.store.database import lock_study
+from trubleu.rating.store.schema import items as item_rows
 from trubleu.stats.allocation import EVEN_SHARE, neyman_allocation, systematic_sample
 from trubleu.stats.calibration import calibrate
 
@@ -48,12 +53,15 @@ class StudyScores:
         The scores of each model, by item and system as in ``ratings``.
     segments
         The segment of each item.
+    probabilities
+        The probability of each item to be rated by now, if the study's allocation is adaptive.
     """
 
     items: tuple[StoredItem, ...]
     ratings: Ratings | None
     models: dict[str, dict[Rated, float]]
     segments: dict[str, str]
+    probabilities: dict[str, float] | None = None
 
 
 def study_scores(study: Study, aspect: str | None = None) -> StudyScores:
@@ -115,11 +123,13 @@ def _read(connection: Connection, study: Study, question: int) -> StudyScores:
         for part in range(len(scores) // number):
             if (score := scores[part * number + question]) is not None:
                 models[name][_rated(by_id[item], part)].append(score)
+    units = {item.id: _rated(item.item, 0)[0] for item in items}
     return StudyScores(
         items=items,
         ratings=ratings,
         models={name: {rated: fmean(own) for rated, own in scores.items()} for name, scores in models.items()},
         segments={_rated(item, 0)[0]: item.segment or item.key for item in by_id.values()},
+        probabilities=recorded_probabilities(connection, units, {units[item.id] for item in items if item.counted}),
     )
 
 
@@ -139,25 +149,62 @@ def estimate_study(
 ) -> Estimates:
     """Estimate mean ratings from a study, with its models and maybe other proxies (see `estimate_ratings`).
 
+    If no probabilities are given, those that an adaptive allocation has recorded are used.
+
     Raises
     ------
     DataError
-        If nobody has rated, or there is no proxy.
+        If nobody has rated, there is no proxy, or the probability of a rated item is not known.
     """
     if scores.ratings is None:
         raise DataError("no ratings by people count in this study yet; let people rate some of its items")
     both = {**scores.models, **proxies}
     if not both:
         raise DataError("no model has rated in this study; let one rate with trubleu rate model, or add --proxy FILE")
-    return estimate_ratings(
+    recorded = scores.probabilities if probabilities is None else None
+    if recorded is not None and (unknown := [item for item in scores.ratings.items() if item not in recorded]):
+        told = f"ratings of {shown(unknown[0])} were added after items were drawn, so its probability is not known"
+        raise DataError(f"{told}; give the probabilities of all items with --probabilities FILE")
+    made = estimate_ratings(
         scores.ratings,
         both,
         target=target,
         confidence=confidence,
-        probabilities=probabilities,
+        probabilities=probabilities if recorded is None else recorded,
         segments=scores.segments,
         seed=seed,
     )
+    if recorded is None:
+        return made
+    told = "the allocation was adaptive: ratings are weighted by the inverse of the recorded probability of their item"
+    return replace(made, notes=(*made.notes, told))
+
+
+def allocate(connection: Connection, study: Study, *, now: int) -> bool:
+    """Draw in which order people get the items, the uncertain ones first with a higher chance; only once.
+
+    Items of one segment are drawn together.
+
+    Returns
+    -------
+    bool
+        False if all items are equally uncertain, so nothing was drawn.
+    """
+    lock_study(connection)
+    if is_allocated(connection):
+        return True
+    lock_items(connection, connection.execute(select(item_rows.c.id).where(item_rows.c.role == "item")).scalars())
+    scores = _read(connection, study, 0)
+    variances: dict[str, list[float]] = defaultdict(list)
+    units = {item.id: _rated(item.item, 0)[0] for item in scores.items}
+    for unit, spread in zip(units.values(), uncertainty(scores, [item.item for item in scores.items]), strict=True):
+        variances[unit].append(spread**2)
+    spreads = np.sqrt([fmean(own) for own in variances.values()])
+    if np.ptp(spreads) <= 1e-9 * spreads.max():
+        return False
+    chances = neyman_allocation(spreads, 1)
+    record(connection, units, dict(zip(variances, chances.tolist(), strict=True)), now=now)
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +317,8 @@ class NextItem:
     chance
         The probability to be chosen now, if it is not rated.
     probability
-        The probability to be among the rated and chosen items, if those rated so far were drawn evenly.
+        The probability to be among the rated and chosen items, if those rated so far were drawn evenly, or by an
+        adaptive allocation.
     spread
         How far people's rating may be from what models let expect: a standard deviation, in points.
     text
@@ -318,21 +366,23 @@ def next_items(scores: StudyScores, number: int, *, seed: int = 12345) -> tuple[
     beside = (
         size * (EVEN_SHARE + (1 - EVEN_SHARE) * spreads[len(left) :] / usual) if usual else np.full(len(rated), size)
     )
-    before = len(rated) / len(scores.items)
+    evenly, recorded = len(rated) / len(scores.items), scores.probabilities or {}
+    before = [recorded.get(_rated(item.item, 0)[0], evenly) for item in (*left, *rated)]
     made = [
         NextItem(
             item=_rated(item.item, 0)[0],
             state="rated" if item.counted else "chosen" if taken else "left",
             chance=float(chance),
-            probability=float(before + (1 - before) * chance),
+            probability=float(first + (1 - first) * chance),
             spread=float(spread),
             text=item.item.texts[0],
         )
-        for item, taken, chance, spread in zip(
+        for item, taken, chance, spread, first in zip(
             (*left, *rated),
             (*chosen.tolist(), *(False for _ in rated)),
             (*chances.tolist(), *np.minimum(beside, 1.0).tolist()),
             spreads.tolist(),
+            before,
             strict=True,
         )
     ]

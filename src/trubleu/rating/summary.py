@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from trubleu.errors import MissingExtraError
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
+from trubleu.rating.allocation import is_allocated
 from trubleu.rating.config import Question, StudyConfig, crowd_warnings
 from trubleu.rating.decision import Decision, decisions
 from trubleu.rating.raters import GoldScore, Rater, broken_rule, gold_scores
@@ -356,6 +357,8 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         for at, each in enumerate(config.questions)
     ]
     alpha = by_question[question].alpha
+    # Of an adaptive allocation, plain means are those of the uncertain items until all are rated.
+    unequal = there.allocated and any(item.counted < item.wanted for item in items)
     people = [there.rater(each, *with_rest.get(each.id, (math.nan, 0))) for each in everybody if not each.is_model]
     return Summary(
         paused=there.state == "paused",
@@ -376,10 +379,11 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
         weights=_weights(config, list(_grouped(by_people, lambda row: row.text).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
-        decisions=decisions(items, by_people, question),
+        decisions=() if unequal else decisions(items, by_people, question),
         models=tuple(there.model(rater, texts, epsilon) for rater in everybody if rater.is_model),
         notes=(
             *_notes(config, alpha, items, len(kappas.pairs) - len(pairs)),
+            *([_UNEQUAL] if unequal else []),
             *filter(None, [by_models_only(row for row in of_items if row.counted)]),
         ),
         warnings=tuple(crowd_warnings(config)),
@@ -396,6 +400,7 @@ class _There:
         self.rows = queries.table(connection)
         self.raters = people.all_raters(connection)
         self.state = get_meta(connection, "state")
+        self.allocated = is_allocated(connection)
         self.elsewhere = {(row.item, row.rater) for row in connection.execute(from_elsewhere)}
         self.scale = (1, config.questions[question].points)
         self._config = config
@@ -566,6 +571,12 @@ def _excluded_with_rest(rows: Sequence[RatingRow], rater: int, scale: tuple[int,
     beside = (row for row in rows if row.rater == rater or (row.counted and row.text in mine))
     found = next((entry for entry in kappa_table(*_columns(beside), scale=scale).raters if entry.rater == rater), None)
     return (found.kappa, found.shared) if found else (math.nan, 0)
+
+
+_UNEQUAL = (
+    "the allocation is adaptive: until all items are rated, plain means favour uncertain items; "
+    "trubleu rate estimate weights them right"
+)
 
 
 def _notes(config: StudyConfig, alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> Iterable[str]:

@@ -141,7 +141,7 @@ class LogRow:
         ``answered``, ``unable``, ``undone``, ``counted`` and ``uncounted`` (an answer that was there begins or ceases
         to count), ``carried`` and ``imported`` (an answer from elsewhere), ``excluded``, ``readmitted``, ``erased``,
         ``joined``, ``new link``, ``consented``, ``instructed``, ``break``, ``back``, ``paused``, ``resumed``,
-        ``raters``.
+        ``raters``, ``allocated`` (the chance and the rank of an item, in the note).
     rater, item, assignment
         Numbers of what it is about, None where there is none.
     scores
