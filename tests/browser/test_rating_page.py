@@ -1210,3 +1210,48 @@ def test_cards_of_the_lead_keep_their_labels_at_the_start(made: Any, opened: Ope
     lead.at("lead")
     assert study.rater(rater).excluded
     assert lead.problems == []
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_the_lead_sees_trouble_first_and_fresh_numbers(width: int, made: Any, opened: Open) -> None:
+    study, url = made(15, raters=3)
+    people = [new.rater.id for new in study.add_raters(3)]
+
+    def answer(rater: int, score: int) -> None:
+        task = study.assign(rater)
+        study.answer(rater, task.assignment, (score,), key=task.client_key)
+
+    for at in range(12):
+        answer(people[0], 1 + at % 5)
+        answer(people[1], 3)  # always the same
+    lead = opened(url, width=width)
+    page = lead.page
+    page.clock.install()
+    page.goto(f"{url}/lead/{study.lead_token}")
+    lead.at("lead")
+    page.wait_for_load_state()
+    rows = page.locator("table.raters tbody tr")
+    order = [f"rater-{people[at]}" for at in (1, 0, 2)]
+    assert rows.evaluate_all("all => all.map(one => one.id)") == order
+    lines: list[int] = page.locator("table.raters td.when").evaluate_all(
+        """all => all.map(one => {
+          const range = document.createRange();
+          range.selectNodeContents(one);
+          return range.getClientRects().length;
+        })"""
+    )
+    assert lines == [1, 1, 1]
+    assert lead.overflow() == 0
+    assert violations(page) == []
+    page.locator(f"#rater-{people[1]} summary").click()
+    page.get_by_label("Reason").first.fill("a rehearsal")
+    answer(people[2], 4)
+    page.clock.run_for(31_000)
+    page.get_by_text("25 of 45").wait_for()
+    assert page.get_by_label("Reason").first.input_value() == "a rehearsal"  # what somebody writes stays
+    page.locator(f"#rater-{people[1]} summary").click()
+    page.locator("h1").click()
+    answer(people[2], 4)
+    page.clock.run_for(31_000)
+    page.locator(f"#rater-{people[2]} [data-label=Ratings]", has_text="2").wait_for()
+    assert lead.problems == []

@@ -90,6 +90,11 @@ class RaterSummary:
     last_at: int | None
     flags: tuple[str, ...] = ()
 
+    @property
+    def in_trouble(self) -> bool:
+        """Whether somebody who is not excluded has a flag or a note of the rule on gold items."""
+        return not self.rater.excluded and bool(self.gold_note or self.flags)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelBias:

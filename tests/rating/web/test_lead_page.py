@@ -445,6 +445,8 @@ def test_an_idle_lead_is_signed_out(make: Make, visit: Visit, monkeypatch: pytes
     for hours in (11.9, 23.8, 35.7):
         later(hours)
         assert visitor.get("/lead").status_code == 200
+    later(47.6)
+    assert visitor.client.get("/lead", headers={"X-Refresh": "1"}).status_code == 200  # by the page itself: no use
     later(35.7 + 12.1)
     assert visitor.get("/lead").status_code == 403
     visit(study).lead(study)

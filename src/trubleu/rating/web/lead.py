@@ -42,6 +42,7 @@ Page = Annotated[int, Query(ge=1, le=10**6)]
 
 T = TypeVar("T")
 
+_REFRESH: Final = 30  # seconds after which the overview refreshes its numbers
 _ON_A_PAGE: Final = 50
 _ACTIONS: Final = ("pause", "resume", "exclude", "readmit", "raters", "leave")
 _computing = threading.Lock()
@@ -64,9 +65,11 @@ def overview(request: Request, site: TheSite, question: Question = 1) -> Respons
         "lead.html",
         csrf=csrf,
         found=found,
+        raters=sorted(found.raters, key=lambda person: not person.in_trouble),
         highest=max((weight.count for weight in found.weights), default=0),
         links=sum(rater.entry == "link" for rater in site.study.raters()),
         exports=exports(site),
+        refresh=_REFRESH,
         ways=[(name, site.address(request, path)) for name, path, there in ways if there],
     )
 

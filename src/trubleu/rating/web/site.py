@@ -257,19 +257,25 @@ class Site:
             If it is not, or the form is not ours.
         """
         session = self.cookie(request, "lead")
-        if session is None or self._looked_up(request, "lead", session, self._used) is None:
+        by_itself = "x-refresh" in request.headers  # which does not keep an idle lead signed in
+        look_up = self._last_use if by_itself else self._used
+        if session is None or self._looked_up(request, "lead", session, look_up) is None:
             raise Refusal(403, "This page is the study lead's", "Open the lead's link again.")
         self.check_form(request, csrf, "lead", session)
         return session, self.word("lead", session)
 
+    def _last_use(self, session: str) -> int | None:
+        """Return the last use of a lead's session, None if it has ended."""
+        value = self.study.store.get(_session_key(session))
+        if value is None or not self._lasts(value, self.study.now()):
+            return None
+        return int(value.partition(" ")[0])
+
     def _used(self, session: str) -> int | None:
         """Return the last use of a lead's session, None if it has ended; renews it."""
         key, now = _session_key(session), self.study.now()
-        value = self.study.store.get(key)
-        if value is None or not self._lasts(value, now):
-            return None
-        used = int(value.partition(" ")[0])
-        if now - used > _TOUCHED:
+        used = self._last_use(session)
+        if used is not None and now - used > _TOUCHED:
 
             def touch(connection: Connection) -> None:
                 # Not if the lead has signed out meanwhile.

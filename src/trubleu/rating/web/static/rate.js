@@ -295,6 +295,25 @@
     event.preventDefault();
   });
 
+  // The lead's numbers refresh by themselves; a part in which somebody works stays as it is.
+  const inUse = (part) => part.contains(document.activeElement) || part.querySelector("details[open]")
+    || (!getSelection().isCollapsed && getSelection().containsNode(part, true));
+
+  async function refresh() {
+    if (document.hidden) return;
+    const response = await fetch(location.href, { credentials: "same-origin", headers: { "X-Refresh": "1" } });
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (page.body.dataset.study !== body.dataset.study) return;
+    const parts = [...document.querySelectorAll("[data-live]")];
+    parts.forEach((part) => {
+      const fresh = page.querySelector(`[data-live=${part.dataset.live}]`);
+      if (fresh && !inUse(part)) part.replaceWith(document.adoptNode(fresh));
+    });
+  }
+  const seconds = Number(main()?.dataset.refresh ?? 0);
+  if (seconds) setInterval(() => refresh().catch(() => { /* no connection: the next time */ }), seconds * 1000);
+
   begin();
   // Where keys scroll the text. Pages that follow begin there too.
   if (main()?.matches(".task") && document.activeElement === body) main().querySelector("h1").focus({ preventScroll: true });
