@@ -20,6 +20,7 @@ from tests.oracles import trubleu_ctx as oracle
 from tests.oracles.builds import BUILDS
 from tests.oracles.corpora import any_weights
 from trubleu import References, TruBleuCtx
+from trubleu.cli import score
 from trubleu.data import LineStream
 from trubleu.errors import CountedWarning, DataError, MissingExtraError, TrubleuWarning, UsageError
 from trubleu.execution import engine
@@ -32,6 +33,8 @@ from trubleu.vectors.encoders.texts import TextEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from trubleu.progress import Progress
 
 WORDS = ["the", "cat", "dog", "sat", "on", "mat", "a", "ran", "it's", "Ox", "unseen", "ü"]
 sentences = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -190,6 +193,45 @@ def test_each_text_is_encoded_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert asked.index("ran") == 0  # sorted by length
     metric.statistics(["ran", "a mat"], references)
     assert asked[4:] == ["a mat"]
+
+
+def test_progress_follows_the_encoder_and_ends_at_all_segments(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "BATCH_TEXTS", 2)
+    metric = TruBleuCtx(encoder=folder)
+    metric._encoder = TextEncoder(metric._encoder.encoder)
+    references = References.from_lists([["the cat", "a dog"], ["a dog", "a mat sat"], ["a"], ["the mat"]])
+    steps: list[int] = []
+    metric.statistics(["the Cat", "ran", "", "ran"], references, progress=steps.append)
+    assert sum(steps) == 4
+    assert sum(step > 0 for step in steps) >= 3
+    steps.clear()
+    metric.statistics(["the Cat", "ran", "", "ran"], references, progress=steps.append)
+    assert steps == [4]
+
+
+def test_the_baselines_of_a_new_encoder_are_a_stage() -> None:
+    stages: list[tuple[str, int]] = []
+    done: list[int] = []
+
+    def steps(name: str, total: int) -> Progress:
+        stages.append((name, total))
+        return done.append if name.startswith("baseline") else lambda _done: None
+
+    metric = TruBleuCtx(encoder=Sentences())
+    references = References.from_lists([["b"]])
+    score_systems({"A": ["a"]}, references, {"trubleu-ctx": metric}, steps=steps)
+    assert stages[0] == ("baseline of the encoder", 200)
+    assert sum(done) == 200
+    stages.clear()
+    score_systems({"A": ["a"]}, references, {"trubleu-ctx": metric}, steps=steps)
+    assert not any(name.startswith("baseline") for name, _ in stages)
+
+
+def test_workers_in_other_folders_find_the_encoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)
+    given = {name: {"encoder": name} for name in (folder.name, "minilm", "openai:m")}
+    found = {name: options["encoder"] for name, options in score._for_others(given).items()}
+    assert found == {folder.name: str(folder), "minilm": "minilm", "openai:m": "openai:m"}
 
 
 def test_what_is_kept_has_a_limit(folder: Path) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     ByReference = Callable[[NDArray[np.bool_]], NDArray[np.float64]] | None
     """Returns the statistics against a subset of the references; rows of segments without any are undefined."""
 
-    from trubleu.progress import Progress
+    from trubleu.progress import Progress, Steps
     from trubleu.signature import Signature
 
 
@@ -139,6 +139,9 @@ class Metric(ABC):
     def learns(self) -> bool:
         """Whether the statistics of a segment also depend on the references of other segments."""
         return False
+
+    def measure_baselines(self, steps: Steps) -> None:  # noqa: B027 - most metrics have none
+        """Measure what scores are held against, as a stage of work; most metrics need nothing."""
 
     def learned(self, references: References | PreparedReferences) -> Metric:  # noqa: ARG002
         """Return a copy that learns from these references, whichever it is given later.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import PreparedReferences, References
     from trubleu.metrics.base import ByReference
+    from trubleu.progress import Progress, Steps
     from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors.encoders.encoder import AnyEncoder
@@ -192,13 +193,16 @@ class TruBleuCtx(WeightedMetric, TextMetric):
         plain = None if bool((merged == 1).all()) else merged
         offsets, threads = given.references.offsets, resolve_threads(given.threads, len(given.outputs), 1)
         rows = np.empty((len(given.outputs), 2))
-        for first, last, compared in self._parts(given.outputs, given.references, threads):
+        for first, last, compared in self._parts(given.outputs, given.references, threads, given.told):
             begin, end = int(offsets[first]), int(offsets[last])
             own = None if plain is None else plain[begin:end]
             rows[first:last] = rated_rows(compared.scores, own, offsets[first : last + 1] - begin)
-            given.told(last - first)
         rows[skipped] = 0.0
         return rows
+
+    def measure_baselines(self, steps: Steps) -> None:
+        """Measure the baselines of a new encoder, as a stage of work."""
+        self._encoder.measure_baselines(steps)
 
     def plan(self, outputs: Iterable[str], references: References) -> EncodingPlan | None:
         """Say what scoring outputs would send to an endpoint; None if the encoder is none. Nothing is sent."""
@@ -218,12 +222,12 @@ class TruBleuCtx(WeightedMetric, TextMetric):
         return partial(rows_of_chosen, references, weights, np.concatenate(found))
 
     def _parts(
-        self, outputs: tuple[str, ...], references: References, threads: int
+        self, outputs: tuple[str, ...], references: References, threads: int, told: Progress | None = None
     ) -> Iterator[tuple[int, int, _Compared]]:
         """Compare outputs with each reference, some segments at a time."""
         cut = np.zeros(2, np.int64)
         for first, last in slices(references.offsets, SLICE_TEXTS):
-            compared = self._compared(outputs[first:last], references, first, threads)
+            compared = self._compared(outputs[first:last], references, first, threads, told)
             cut += compared.cut()
             yield first, last, compared
         for count, kind in zip(cut.tolist(), ("outputs", "references"), strict=True):
@@ -231,12 +235,19 @@ class TruBleuCtx(WeightedMetric, TextMetric):
                 what = f"{kind} longer than the window of {self._encoder.encoder.name}, cut there"
                 warnings.warn(CountedWarning(what, count), stacklevel=2)
 
-    def _compared(self, outputs: tuple[str, ...], references: References, first: int, threads: int) -> _Compared:
+    def _compared(
+        self,
+        outputs: tuple[str, ...],
+        references: References,
+        first: int,
+        threads: int,
+        told: Progress | None = None,
+    ) -> _Compared:
         """Compare the outputs of some segments with each of their references."""
         offsets = references.offsets[first : first + len(outputs) + 1]
         texts = references.texts[int(offsets[0]) : int(offsets[-1])]
         lines = self.tokenizer.lines((*outputs, *texts), bool(self.lowercase))
-        encoded = self._encoder.encode(lines, threads)
+        encoded = self._encoder.encode(lines, threads, told and _by_texts(told, len(outputs), len(lines)))
         left = np.repeat(np.arange(len(outputs)), np.diff(offsets))
         right = np.arange(len(texts)) + len(outputs)
         workers = min(threads, resolve_threads(None, len(lines), WORTH_THREADS))
@@ -385,6 +396,19 @@ class _Compared(NamedTuple):
             met=tuple(own + [cut_off] * (output_words - len(own))),
             met_by=tuple(other + [cut_off] * (reference_words - len(other))),
         )
+
+
+def _by_texts(told: Progress, segments: int, texts: int) -> Progress:
+    """Return what is told of encoded texts, and tells of as large a share of the segments."""
+    done = shown = 0
+
+    def progress(more: int) -> None:
+        nonlocal done, shown
+        done += more
+        before, shown = shown, segments * done // texts
+        told(shown - before)
+
+    return progress
 
 
 def _above(values: NDArray[np.float64], baseline: float) -> NDArray[np.float64]:

@@ -344,6 +344,8 @@ def score_systems(
             what = f"all outputs of {name} are empty; check the file, or what the system wrote"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
     warn_unweighted(metrics, weighted=whole_references(references).weighted())
+    for metric in metrics.values():
+        metric.measure_baselines(steps)
     effects: dict[tuple[str, str], RatingEffects] | None = None
     if sampling is not None and sampling.ratings:
         whole = whole_references(references)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakValueDictionary
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from trubleu.errors import DataError
 from trubleu.native import kernels
+from trubleu.progress import no_steps
 from trubleu.vectors.encoders.baseline import Baselines, baselines_of
 from trubleu.vectors.encoders.encoder import Encoded
 from trubleu.vectors.source import normalised
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.progress import Progress
+    from trubleu.progress import Progress, Steps
     from trubleu.vectors.encoders.encoder import Encoder
     from trubleu.vectors.source import Matrix
 
@@ -107,8 +109,14 @@ class TextEncoder:
     @property
     def baselines(self) -> Baselines:
         """What unrelated texts score; measured when first asked for, unless they are kept in a file."""
+        return self.measure_baselines(no_steps)
+
+    def measure_baselines(self, steps: Steps) -> Baselines:
+        """Return the baselines; if they are not known yet, the texts that are encoded for them are a stage of work."""
         if self._baselines is None:
-            self._baselines = baselines_of(self.encoder, lambda lines: self.encode(lines, 1))
+            self._baselines = baselines_of(
+                self.encoder, lambda lines: self.encode(lines, 1, steps("baseline of the encoder", len(lines)))
+            )
         return self._baselines
 
     def encode(self, lines: Sequence[str], threads: int, progress: Progress | None = None) -> EncodedTexts:
@@ -121,10 +129,13 @@ class TextEncoder:
         threads
             How many threads to use.
         progress
-            Called with the number of texts encoded since the last call.
+            Called with the number of texts that are done since the last call, those that need no encoding among them.
         """
         found = {line: kept for line in set(lines) if (kept := self._kept.get(line)) is not None}
         missing = {line: len(line.split()) for line in lines if line not in found and line.split()}
+        places = Counter(lines)
+        if progress:
+            progress(len(lines) - sum(places[line] for line in missing))
         for batch in _batches(sorted(missing, key=lambda line: (missing[line], line))):
             encoded = self.encoder.encode([line.split() for line in batch], threads)
             if len(encoded) != len(batch):
@@ -135,7 +146,7 @@ class TextEncoder:
                 found[line] = ready = self._checked(each)
                 self._kept.add(line, ready)
             if progress:
-                progress(len(batch))
+                progress(sum(places[line] for line in batch))
         empty = self._empty(found.values())
         return EncodedTexts([found.get(line, empty) for line in lines])
 
