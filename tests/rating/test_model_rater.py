@@ -27,8 +27,15 @@ from trubleu.rating.audit import audit
 from trubleu.rating.carry_over import carry
 from trubleu.rating.config import Gold, config_text, example, parse_config
 from trubleu.rating.imports import import_ratings
-from trubleu.rating.model_rater import ModelOptions, make_prompt, parse_answer, plan_model, rate_with_model
-from trubleu.rating.store.queries import model_scores
+from trubleu.rating.model_rater import (
+    ModelOptions,
+    make_prompt,
+    parse_answer,
+    parse_reason,
+    plan_model,
+    rate_with_model,
+)
+from trubleu.rating.store.queries import comments, model_scores
 from trubleu.rating.summary import summary
 
 if TYPE_CHECKING:
@@ -454,6 +461,111 @@ def test_pairs_are_shown_in_either_order_and_kept_in_theirs(make: Make) -> None:
     assert audit(study) == []
 
 
+def with_reason(reason: object, score: int = 4) -> Reply:
+    return Reply(json.dumps({"reason": reason, "score_1": score}))
+
+
+def test_a_prompt_may_ask_for_a_reason() -> None:
+    plain, asked = make_prompt(PLAIN), make_prompt(PLAIN, reason=True)
+    assert plain.hash != asked.hash
+    assert "reason" not in plain.text
+    assert '{"reason": "one sentence", "score_1": N}' in asked.text
+    assert [*asked.schema["properties"]] == asked.schema["required"] == ["reason", "score_1"]
+    assert asked.schema["properties"]["reason"] == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("It is polite.", "It is polite."),
+        (" two\n\tlines\u2028 ", "two lines"),
+        ("a\0b\x1bc\ud800", "a\ufffdb\ufffdc\ufffd"),
+        ("x" * 500, "x" * 500),
+        ("x" * 501, "x" * 499 + "…"),
+        (" \n", ""),
+        (7, ""),
+        (None, ""),
+    ],
+)
+def test_a_reason_is_one_line_of_limited_length(said: object, found: str) -> None:
+    assert parse_reason(with_reason(said).text or "", PLAIN) == found
+
+
+@given(st.text())
+def test_any_text_has_a_reason_or_none(text: str) -> None:
+    assert len(parse_reason(text, PLAIN)) <= 500
+
+
+def test_reasons_are_kept_and_exported(make: Make, tmp_path: Path) -> None:
+    study = make(2)
+    with served(lambda _body, _number: with_reason("It is sk-secret. " + "x" * 470 + " sk-secret")) as server:
+        plain, asked = asking(server, key="sk-secret"), asking(server, key="sk-secret", reason=True)
+        assert plan_model(study, asked).answer_tokens > plan_model(study, plain).answer_tokens
+        done = rate_with_model(study, asked)
+        assert rate_with_model(study, asked).requests == 0
+        assert rate_with_model(study, plain).rater.id != done.rater.id  # another prompt
+    first, *_, last = notes(study)
+    assert (len(first["reasons"]), first["prompt"]) == (1, make_prompt(study.config, reason=True).hash)
+    assert "sk-" not in json.dumps(notes(study))
+    assert "reasons" not in last
+    said = study.store.read(comments)
+    assert {rater for (_, rater), reason in said.items() if reason} == {done.rater.id}
+    export_study(study, "raw", tmp_path / "raw.jsonl")
+    kept = [json.loads(line) for line in (tmp_path / "raw.jsonl").read_text().splitlines()]
+    assert next(json.loads(row["note"])["reasons"] for row in kept if row["kind"] == "model") == first["reasons"]
+    assert audit(study) == []
+
+
+@in_a_file
+def test_an_answer_without_a_reason_is_asked_again(make: Make) -> None:
+    study = make(1)
+    replies = [Reply(), with_reason(" "), with_reason("Clear."), Reply("4"), with_reason("Short.", 5)]
+    with served(lambda _body, number: replies[number]) as server:
+        options = asking(server, reason=True, repeat=2, concurrency=1)
+        assert rate_with_model(study, options).rated == 1
+    assert "cannot be used: reason must be a sentence" in server.bodies[1]["messages"][-1]["content"]
+    assert [(note["samples"], note["reasons"]) for note in notes(study)] == [([[4], [5]], ["Clear.", "Short."])]
+
+
+@in_a_file
+def test_a_reason_does_not_disturb_token_probabilities(make: Make) -> None:
+    study = make(1)
+    likely = [('{"reason": "2 of 5", "score_1":', {}), (" 4", {" 4": math.log(0.5), " 5": math.log(0.5)}), ("}", {})]
+    text = "".join(token for token, _ in likely)
+    with served(lambda _body, _number: Reply(text, likely=likely)) as server:
+        rate_with_model(study, asking(server, logprobs=True, reason=True))
+    assert [(note["scores"], note["reasons"]) for note in notes(study)] == [([pytest.approx(4.5)], ["2 of 5"])]
+
+
+@in_a_file
+def test_the_lead_sees_reasons(make: Make, tmp_path: Path) -> None:
+    from fastapi.testclient import TestClient
+
+    from trubleu.rating.web.app import create_app
+
+    items = [Item(f"k{n}", ("good", "bad"), systems=("A", "B")) for n in range(12)]
+    study = make(items, kind="pair", raters=1, models_count=True)
+    reply = Reply(json.dumps({"reason": "<b>The first</b> is better.", "score_1": 5, "score_2": 1}))
+    with served(lambda _body, _number: reply) as server:
+        number = rate_with_model(study, asking(server, reason=True)).rater.id
+    flipped = sum(row.flipped is True for row in study.log() if row.kind == "model")
+    assert 0 < flipped < 12
+    client = TestClient(create_app(study), base_url="https://testserver")
+    client.get(f"/lead/{study.lead_token}")
+    for path, times, turned in (
+        (f"/lead/raters/{number}", 24, 2 * flipped),
+        ("/lead/items/1", 2, None),
+    ):
+        page = client.get(path).text
+        assert page.count("&lt;b&gt;The first&lt;/b&gt; is better.") == times
+        assert "<b>The first" not in page
+        assert turned is None or page.count("(texts in reverse order) &lt;b&gt;") == turned
+    export_study(study, "wide", tmp_path / "wide.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "wide.jsonl").read_text().splitlines()]
+    assert len(rows) == 24
+    assert sum(row["comment"].startswith("(texts in reverse order) ") for row in rows) == 2 * flipped
+
+
 def test_questions_that_may_be_left_out(make: Make) -> None:
     questions = (Question("A?", name="a"), Question("B?", ("no", "yes"), "b", required=False))
     study = make(1, questions=questions)
@@ -583,6 +695,8 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-from-environment")
     with served() as server:
         command = ["rate", "model", str(folder), "--url", server.url, "--model", "tiny"]
+        assert main([*command, "--dry-run", "--reason"]) == 0
+        assert re.search(r"tokens +about [\d,]+ in, 172 out\n", capsys.readouterr().out)
         assert main([*command, "--dry-run", "--price", "1", "2", "--budget", "100"]) == 0
         said = capsys.readouterr().out
         assert re.search(r"items +4\nrequests +4\ntokens +about [\d,]+ in, 32 out\nbudget .*\ncost .* 0\.0\d+\n", said)

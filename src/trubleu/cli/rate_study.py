@@ -117,6 +117,7 @@ def add_parsers(commands: add.Commands) -> None:
     add.option(parser, "--model", "NAME", "name of the model at the endpoint", required=True)
     add.option(parser, "--share", "P", "share of the items to rate, from 0 to 1", 1.0)
     add.option(parser, "--repeat", "N", "answers per item, which are averaged", 1)
+    add.flag(parser, "--reason", "ask for a reason in one sentence, which the lead sees")
     add.flag(parser, "--logprobs", "use the expected score under the probabilities of the answer's tokens")
     add.option(parser, "--temperature", "T", "sampling temperature (default: 0; 1 with --repeat)", type=float)
     add.option(parser, "--seed", "N", "random seed of --share; sent to the server if not 0", 0)
@@ -409,7 +410,7 @@ def model(options: argparse.Namespace) -> None:
     with opened(options.study, sync=not options.dry_run, copy=options.dry_run) as study:
         from trubleu.rating.model_rater import ModelOptions, plan_model, rate_with_model
 
-        names = "url model share repeat logprobs temperature seed concurrency timeout budget answer_tokens"
+        names = "url model share repeat reason logprobs temperature seed concurrency timeout budget answer_tokens"
         asked = ModelOptions(key=os.environ.get("OPENAI_API_KEY", "").strip(), **picked(options, names))
         plan = plan_model(study, asked)
         if options.dry_run:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from sqlalchemy import Connection, select
-
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
 from trubleu.data.reference_files import SegmentCollector
@@ -29,11 +27,12 @@ from trubleu.rating.items import POINTS, Item
 from trubleu.rating.raters import Rater, is_of, parse_pseudonym, pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
-from trubleu.rating.store.schema import log
 from trubleu.rating.weights import Text, TextWeight, WeightsFrom, by_models_only, text_weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
 
     from trubleu.rating.config import Kind, StudyConfig
     from trubleu.rating.store.queries import RatingRow
@@ -236,9 +235,7 @@ class _Contents:
         ]
         self.raters = people.all_raters(connection)
         self.log = list(queries.log_rows(connection)) if with_log else []
-        # The last answer of a rater to an item is the one that stands.
-        said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == "answered").order_by(log.c.id)
-        self.comments = {(row.item, row.rater): row.note or None for row in connection.execute(said)}
+        self.comments = queries.comments(connection)
 
 
 def _check_weights(what: What, weights: WeightsFrom, model: str | None, *, unverified: bool) -> None:
@@ -451,7 +448,7 @@ def _wide_records(there: _Contents) -> tuple[list[str], list[dict[str, Any]]]:
 
 def _circumstances(there: _Contents, row: RatingRow) -> dict[str, Any]:
     """Return how long an answer took, and the comment."""
-    return {"seconds": row.seconds, "comment": there.comments.get((row.item.id, row.rater))}
+    return {"seconds": row.seconds, "comment": there.comments.get((row.item.id, row.rater)) or None}
 
 
 def _ranked(there: _Contents) -> Iterator[tuple[dict[str, RatingRow], Item]]:

@@ -242,6 +242,22 @@ def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | 
     return found | {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
 
 
+def comments(connection: Connection) -> dict[tuple[int, int], str]:
+    """Return what raters wrote with their last answers, by item and rater: people's comments, models' reasons."""
+    said = select(log.c.item, log.c.rater, log.c.kind, log.c.flipped, log.c.note).order_by(log.c.id)
+    rows = connection.execute(said.where(log.c.kind.in_(("answered", MODEL))))
+    return {
+        (row.item, row.rater): _reasons(row.note, flipped=row.flipped) if row.kind == MODEL else row.note or ""
+        for row in rows
+    }
+
+
+def _reasons(note: str, *, flipped: bool) -> str:
+    """Return the reasons in a log entry of a model, and whether "first" in them is the second text."""
+    said = " | ".join(json.loads(note).get("reasons", ()))
+    return f"(texts in reverse order) {said}" if said and flipped else said
+
+
 def log_rows(connection: Connection) -> Iterator[LogRow]:
     """Yield the log from its beginning."""
     return (log_row(*row) for row in connection.execute(select(log.c.id, *ENTRY_COLUMNS).order_by(log.c.id)))

@@ -17,6 +17,7 @@ from trubleu.errors import TrubleuWarning
 from trubleu.rating.config import Prolific
 from trubleu.rating.export import FORMATS, What, export_study, exports_of
 from trubleu.rating.raters import RatersChangedError
+from trubleu.rating.store.queries import comments
 from trubleu.rating.store.schema import log
 from trubleu.rating.summary import Summary, disputed_texts, summary
 from trubleu.rating.web.rater import Csrf, TheSite, pages
@@ -229,12 +230,12 @@ def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_Answe
     for row in site.study.table():
         if wanted(row):
             rows.setdefault((row.item.id, row.rater), []).append(row)
-    notes = {(row.item, row.rater): row.note for row in site.study.log() if row.kind == "answered"}
+    notes = site.study.store.read(comments)
     number = len(site.study.config.questions)
     for (item, who), given in sorted(rows.items(), key=lambda entry: entry[1][0].answered_at):
         scores = [row.score for row in given]
         by_text = tuple(tuple(scores[at : at + number]) for at in range(0, len(scores), number))
-        yield _Answer(given[0], by_text, notes.get((item, who)) or "")
+        yield _Answer(given[0], by_text, notes.get((item, who), ""))
 
 
 def _page(found: Sequence[T], page: int) -> tuple[Sequence[T], int]:
