@@ -245,8 +245,8 @@ class _Design:
             parts = _sums(codes, np.concatenate([inner, outside / self.size])) ** 2
         variance = float(parts.sum()) * number / (number - 1)
         degrees = float(number - 1)
-        if self.random_raters:
-            by_rater, cells, of_raters = self._of_raters(correction)
+        if self.raters is not None and self.random_raters:
+            by_rater, cells, of_raters = self._of_raters(self.raters, correction)
             if by_rater > cells:
                 alone = max(variance - cells, 0.0)
                 variance += by_rater - cells
@@ -256,13 +256,12 @@ class _Design:
         half = float(stats.t.ppf((1 + self.confidence) / 2, degrees)) * error
         return MeanInterval(mean, error, mean - half, mean + half, degrees)
 
-    def _of_raters(self, correction: Floats) -> tuple[float, float, int]:
+    def _of_raters(self, raters: RaterShares, correction: Floats) -> tuple[float, float, int]:
         """Return the variance of clusters of raters, that of raters within segments, and the degrees of the former.
 
         The variance of two-way clusters adds the former and subtracts the latter (Cameron, Gelbach & Miller 2011).
         """
-        assert self.raters is not None  # noqa: S101 - callers have checked it
-        item, rater, value = self.raters
+        item, rater, value = raters
         shares = 1 / np.bincount(item, minlength=len(correction))[item]
         influence = self.weights[item] * (value - correction[item] * shares)
         influence -= influence.sum() * self.weights[item] * shares
