@@ -12,14 +12,15 @@ from importlib.machinery import (
     SOURCE_SUFFIXES,
     ExtensionFileLoader,
     FileFinder,
-    PathFinder,
+    ModuleSpec,
     SourceFileLoader,
 )
 from pathlib import Path
+from pkgutil import get_importer
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
+    from collections.abc import Sequence
     from types import CodeType, ModuleType
 
 _OWN: Final = Path(__file__).parent
@@ -78,14 +79,31 @@ def import_user_module(name: str) -> ModuleType:
 
 def find_module(name: str) -> ModuleSpec | None:
     """Find a module without importing anything, not even its package."""
-    spec, path = None, None
+    path: Sequence[str] = sys.path
+    spec = None
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
-        spec = PathFinder.find_spec(".".join(parts[:count]), path)
+        spec = _find_in(path, ".".join(parts[:count]))
         if spec is None:
             return None
         path = spec.submodule_search_locations or []
     return spec
+
+
+def _find_in(path: Sequence[str], name: str) -> ModuleSpec | None:
+    """Find a module in folders. Python's own search needs the package of a folder without ``__init__.py`` imported."""
+    folders: list[str] = []
+    for entry in path:
+        finder = get_importer(entry)
+        spec = finder.find_spec(name) if finder is not None else None
+        if spec is not None and spec.loader is not None:
+            return spec
+        folders += (spec.submodule_search_locations or []) if spec is not None else []
+    if not folders:
+        return None
+    found = ModuleSpec(name, None, is_package=True)
+    found.submodule_search_locations = folders
+    return found
 
 
 def mistake(error: BaseException) -> str | None:

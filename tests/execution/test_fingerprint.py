@@ -72,6 +72,18 @@ def test_what_others_import(how: str, tmp_path: Path, monkeypatch: pytest.Monkey
     assert outside_sources([module.Mine]) != before
 
 
+def test_what_is_not_imported_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders without ``__init__.py`` are packages as well, and nothing is imported to find what is in them."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "later" / "on").mkdir(parents=True)
+    (tmp_path / "later" / "on" / "used.py").write_text("from nowhere import nothing\n")
+    (tmp_path / "own_metric.py").write_text("class Mine:\n    def score(self):\n        from later.on import used\n")
+    invalidate_caches()
+    found = dict(outside_sources([import_module("own_metric").Mine]))
+    assert found.keys() == {"own_metric", "later", "later.on", "later.on.used"}
+    assert "later" not in sys.modules
+
+
 def test_a_module_that_is_called_as_one_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "profile", raising=False)

@@ -181,7 +181,8 @@ def test_other_metrics_are_refused(name: str) -> None:
     metric = trubleu.metric(name)
     assert not is_explainable(metric)
     with pytest.raises(
-        UsageError, match=r"cannot be explained by words or n-grams .* use one of trubleu, bleu, sbleu, dbleu"
+        UsageError,
+        match=r"cannot be explained by words or n-grams .* use one of trubleu, trubleu-ctx, bleu",
     ):
         explain(metric, "a", [["a"]])
 

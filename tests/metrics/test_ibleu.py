@@ -188,7 +188,7 @@ def test_intervals_and_tests_come_from_the_statistics() -> None:
         assert row.high is not None
         assert row.low <= row.score <= row.high
         assert "|alpha:0.9|" in row.signature
-    expected = compare(statistics, ours.score, resamples=200, seed=12345)
+    expected = compare(statistics, ours.score, test="bootstrap", resamples=200, seed=12345)
     assert [test.p for test in report.tests] == [comparison.p for comparison in expected]
     assert report.score("copy", "ibleu-2").score < report.score("other", "ibleu-2").score
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,16 +65,17 @@ def test_what_cannot_be_used_is_refused() -> None:
         anytime_interval(range(30), 0)
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=40), st.floats(0.01, 1))
+@given(st.lists(st.floats(0, 1e308), min_size=1, max_size=40), st.floats(0.01, 1))
 def test_an_allocation_is_proportional_above_its_even_share(spreads: list[float], share: float) -> None:
     number = share * len(spreads)
     chances = neyman_allocation(spreads, number)
     assert chances.sum() == pytest.approx(number)
     assert (chances <= 1).all()
     assert (chances >= 0.25 * share * (1 - 1e-9)).all()
-    if chances.max() < 1 and sum(spreads) > 0:
+    if chances.max() < 1 and max(spreads) > 0:
         even = 0.25 * share
-        expected = [even + 0.75 * number * each / sum(spreads) for each in spreads]
+        total = sum(map(Fraction, spreads))
+        expected = [even + 0.75 * number * float(Fraction(each) / total) for each in spreads]
         assert chances.tolist() == pytest.approx(expected)
 
 

@@ -46,10 +46,10 @@ def neyman_allocation(spread: ArrayLike, number: float) -> NDArray[np.float64]:
     items = len(spreads)
     if not 0 < number <= items:
         raise UsageError(f"of {items} items, between 1 and {items} can be chosen, not {number:g}")
-    total = spreads.sum()
     sizes = np.full(items, 1 / items)
-    if total > 0:
-        sizes = EVEN_SHARE / items + (1 - EVEN_SHARE) * spreads / total
+    if (largest := spreads.max()) > 0:
+        shares = spreads / largest  # the sum of the standard deviations themselves may overflow
+        sizes = EVEN_SHARE / items + (1 - EVEN_SHARE) * (shares / shares.sum())
     chances = np.minimum(number * sizes, 1.0)
     while (left := number - chances.sum()) > 1e-9 * number and (open_ := chances < 1).any():  # what was above 1
         chances[open_] = np.minimum(chances[open_] * (1 + left / chances[open_].sum()), 1.0)

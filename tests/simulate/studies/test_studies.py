@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from tests.oracles.studies import normal_power
 from tests.simulate.studies.made import MeanOfErrors, MeanOfNumbers, numbers_pool, scored_by
-from tests.stats.pairs import paired_bootstrap
+from tests.stats.pairs import paired_randomisation
 from trubleu.errors import UsageError
 from trubleu.simulate.studies import (
     Draws,
@@ -65,12 +65,12 @@ def test_a_study_is_the_usual_test_of_rows_drawn_from_the_pool() -> None:
         draw = draw_test_set(4000, 20, number=number, seed=9)
         a, b = scored.rows["A"][draw.rows], scored.rows["B"][draw.rows]
         seed = resampling_seed(number, 9)
-        real = paired_bootstrap(a, b, MeanOfNumbers().score, resamples=100, seed=seed)
+        real = paired_randomisation(a, b, MeanOfNumbers().score, resamples=100, seed=seed)
         found += real.p < 0.05 and real.difference > 0
         wrong += real.p < 0.05 and real.difference < 0
         for place in np.flatnonzero(draw.swapped):
             a[place], b[place] = b[place].copy(), a[place].copy()
-        alarms += paired_bootstrap(a, b, MeanOfNumbers().score, resamples=100, seed=seed).p < 0.05
+        alarms += paired_randomisation(a, b, MeanOfNumbers().score, resamples=100, seed=seed).p < 0.05
     (row,) = study.rows
     assert (row.found, row.wrong, row.false_alarms) == (found / 30, wrong / 30, alarms / 30)
     assert 0 < found < 30
