@@ -97,7 +97,7 @@ def test_tab_completes(shell: str, line: str, wanted: str, folder: Path) -> None
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ("trubleu sco", {"score"}),
+        ("trubleu sco", {"score", "scores"}),
         ("trubleu score -m sdb", {"sdbleu"}),
         ("trubleu score --refs lon", {"long-name.jsonl"}),
         ("trubleu score --tokenize cha", {"char", "chat"}),
