@@ -20,6 +20,7 @@ from tests.oracles.strings13a import strings
 from trubleu.errors import DataError, MissingExtraError
 from trubleu.native import kernels
 from trubleu.vectors import AdditiveSource, Composed, SubwordVectors, VectorSource, as_source, ready, ready_vectors
+from trubleu.vectors.ready import readable_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -509,3 +510,10 @@ def test_a_damaged_tokenizer_is_a_sentence(tmp_path: Path) -> None:
         except DataError:
             refused += 1
     assert refused > len(damaged) // 4
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_process_is_no_broken_file(stop: type[BaseException]) -> None:
+    """Ctrl-C, and the exception of SIGTERM."""
+    with pytest.raises(stop), readable_tokenizer("m"):
+        raise stop

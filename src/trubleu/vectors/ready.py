@@ -47,6 +47,26 @@ _SPACE: Final = "▁"  # how subword tokenizers write a space
 _MOST_CACHED: Final = 1 << 18  # cached words; about 150 bytes each
 
 
+@contextmanager
+def readable_tokenizer(where: str) -> Iterator[None]:
+    """Turn errors of a broken tokenizer file into a message; many show only in use.
+
+    Parameters
+    ----------
+    where
+        The file or folder, for the message.
+    """
+    try:
+        yield
+    except (TypeError, UnicodeEncodeError, KeyboardInterrupt, SystemExit, MemoryError, MissingExtraError):
+        raise
+    except BaseException as error:  # the package raises plain exceptions, and panics, which are not even exceptions
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"{where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
+        ) from error
+
+
 class SubwordVectors:
     """Subword vectors, which give any n-gram a vector.
 
@@ -90,7 +110,7 @@ class SubwordVectors:
         self.languages = languages
         self._where = where
         self._place = place
-        with self._readable():
+        with readable_tokenizer(self._where):
             package = needed("tokenizers", "ready vectors", _REQUIREMENT)
             self._tokenizer = package.Tokenizer.from_str(tokenizer.decode())
             self._tokenizer.no_padding()
@@ -99,7 +119,7 @@ class SubwordVectors:
         self._weights = _per_token(tensors, "weights", "fiu", where)
         self._mapping = _per_token(tensors, "mapping", "iu", where)
         self._check_sizes()
-        with self._readable():
+        with readable_tokenizer(self._where):
             settings = parse_json(tokenizer.decode())
             self._unknown = _unknown_token(settings, self._tokenizer)
             added = [re.escape(str(token["content"])) for token in settings.get("added_tokens") or []]
@@ -192,24 +212,11 @@ class SubwordVectors:
         if not text:
             return []
         try:
-            with self._readable():
+            with readable_tokenizer(self._where):
                 ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         except (TypeError, UnicodeEncodeError):  # half of a surrogate pair
             return self._encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
         return ids if self._unknown not in ids else [token for token in ids if token != self._unknown]
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Turn errors of a broken tokenizer file into a message; many show only in use."""
-        try:
-            yield
-        except (TypeError, UnicodeEncodeError, KeyboardInterrupt, MemoryError, MissingExtraError):
-            raise
-        except BaseException as error:  # the package raises plain exceptions, and panics, which are not even exceptions
-            reason = str(error).partition("\n")[0]
-            raise DataError(
-                f"{self._where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
-            ) from error
 
     def _kernel(self, settings: Mapping[str, Any]) -> kernels.Subwords | None:
         """Return what encodes words as the package does, but faster, for tokenizers like that of ready vectors."""

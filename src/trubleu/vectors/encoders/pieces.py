@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.errors import DataError, MissingExtraError, UsageError, shown
+from trubleu.errors import DataError, UsageError, shown
 from trubleu.files.jsonl import parse_json
 from trubleu.files.paths import read_whole
 from trubleu.native import kernels
 from trubleu.optional_deps import needed
 from trubleu.vectors.encoders.encoder import Encoded
+from trubleu.vectors.ready import readable_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -67,38 +67,18 @@ class WordPieces:
         self._tokenizer = tokenizer
         self._where = where
         self._tokenizer.no_padding()
-        with self._readable():
+        with readable_tokenizer(self._where):
             self._tokenizer.enable_truncation(window)
 
     def split(self, words: Sequence[str]) -> TextPieces:
         """Return the pieces of a text."""
         try:
-            with self._readable():
+            with readable_tokenizer(self._where):
                 found = self._tokenizer.encode(list(words), is_pretokenized=True)
         except (TypeError, UnicodeEncodeError):  # half of a surrogate pair
             return self.split([word.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for word in words])
         places = [-1 if place is None else place for place in found.word_ids]
         return TextPieces(np.array(found.ids, np.int64), np.array(places, np.int64), bool(found.overflowing))
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Turn errors of the tokenizer into a message."""
-        with readable_tokenizer(self._where):
-            yield
-
-
-@contextmanager
-def readable_tokenizer(where: str) -> Iterator[None]:
-    """Turn errors of a broken tokenizer file into a message; many show only in use."""
-    try:
-        yield
-    except (TypeError, UnicodeEncodeError, KeyboardInterrupt, MemoryError, MissingExtraError):
-        raise
-    except BaseException as error:  # the package raises plain exceptions, and panics, which are not even exceptions
-        reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"{where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
-        ) from error
 
 
 class FolderSettings(NamedTuple):
